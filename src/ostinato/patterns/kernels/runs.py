@@ -147,62 +147,84 @@ def _release(state: CorrelatedState, run: int) -> None:
     cursor[FREED] += 1
 
 
+@subroutine(int64(STATE, int64, boolean, int64, int64, int64, int64, int64), inline=True)
+def _look_through(
+    state: CorrelatedState, hashed: int, alone: bool, owner: int, action: int, row: int, low: int, count: int
+) -> int:
+    """Add to the first `count` candidates the living runs of one place and bucket; returns how many there are then.
+
+    Unless it is `alone` that is looked through, runs of another bucket in the same chain do not count: they would be
+    found twice.
+    """
+    tables = state.tables
+    states, cells, probes, runs, heads = tables.states, tables.cells, tables.probes, tables.runs, state.run_heads
+    terms, candidates, probe_begin = tables.terms, tables.candidates, tables.actions[action, PROBES]
+    key, control = owner // len(states), owner % len(states)
+    begin, size = states[control, INDEX_BEGIN], states[control, INDEX_END] - states[control, INDEX_BEGIN]
+    floor = last_death(state, key, control)
+    head = hashed & (heads.shape[1] - 1)
+    before = -1
+    run = heads[BY_PLACE, head]
+    while run >= 0:
+        after = runs[NEXT + BY_PLACE, run]
+        dead = runs[NEWEST, run] == DEAD
+        if runs[OWNER, run] == owner and not dead and (alone or runs[HASH + BY_PLACE, run] == hashed):
+            same = True
+            for at in range(size):
+                same &= runs[CELLS + cells[begin + at], run] == terms[probes[probe_begin + at, 0], row]
+            if same:
+                dead = runs[NEWEST, run] < low or runs[BORN, run] < floor
+                candidates[count] = run
+                count += not dead
+        if dead:
+            if before < 0:
+                heads[BY_PLACE, head] = after
+            else:
+                runs[NEXT + BY_PLACE, before] = after
+            _release(state, run)
+        else:
+            before = run
+        run = after
+    return count
+
+
+@subroutine(int64(STATE, int64, int64, int64, int64, int64))
+def _find_in_buckets(state: CorrelatedState, hashed: int, owner: int, action: int, row: int, low: int) -> int:
+    """As `find_runs`, for a place that is divided into buckets: without those whose runs fail a test."""
+    tables = state.tables
+    tests, cell = tables.tests, tables.states[owner % len(tables.states), RANGED] - 1
+    kind = FLOATS if tables.floating[cell] else WHOLE
+    first, last = 0, tables.bound_counts[cell]
+    for test in range(tables.actions[action, TEST_BEGIN], tables.actions[action, TEST_END]):
+        if tests[test, 0] == kind and tests[test, 1] == cell:
+            bucket = bucket_of(tables, cell, tables.terms[tests[test, 2], row])
+            if not tests[test, 3] & GREATER:
+                last = min(last, bucket)
+            if not tests[test, 3] & LESS:
+                first = max(first, bucket)
+    count = 0
+    for bucket in range(first, last + 1):
+        count = _look_through(state, mix(hashed, bucket), first == last, owner, action, row, low, count)
+    return count
+
+
 @subroutine(int64(STATE, int64, int64, int64, int64, int64))
 def find_runs(state: CorrelatedState, key: int, control: int, action: int, row: int, low: int) -> int:
     """Write to `candidates` all living runs of a key in a control state whose looked-up cells equal the terms that the
     probes of an action name, but not all that fail its tests; returns how many there are."""
     tables = state.tables
-    states, cells, probes, runs, heads = tables.states, tables.cells, tables.probes, tables.runs, state.run_heads
-    terms, candidates, probe_begin = tables.terms, tables.candidates, tables.actions[action, PROBES]
-    begin, size = states[control, INDEX_BEGIN], states[control, INDEX_END] - states[control, INDEX_BEGIN]
+    states, probes, probe_begin = tables.states, tables.probes, tables.actions[action, PROBES]
     owner = key * len(states) + control
     hashed = mix(0, owner)
-    for at in range(size):
+    for at in range(states[control, INDEX_END] - states[control, INDEX_BEGIN]):
         term = probes[probe_begin + at, 0]
         if not tables.present[term, row] or (probes[probe_begin + at, 1] and np.isnan(tables.term_floats[term, row])):
             return 0
-        hashed = mix(hashed, terms[term, row])
+        hashed = mix(hashed, tables.terms[term, row])
     low = max(low, DEAD + 1)
-    floor = last_death(state, key, control)
-    count = 0
-    ranged = states[control, RANGED]
-    first, last = 0, 0
-    if ranged:
-        last = tables.bound_counts[ranged - 1]
-        tests, kind = tables.tests, FLOATS if tables.floating[ranged - 1] else WHOLE
-        for test in range(tables.actions[action, TEST_BEGIN], tables.actions[action, TEST_END] if last else 0):
-            if tests[test, 0] == kind and tests[test, 1] == ranged - 1:
-                bucket = bucket_of(tables, ranged - 1, terms[tests[test, 2], row])
-                if not tests[test, 3] & GREATER:
-                    last = min(last, bucket)
-                if not tests[test, 3] & LESS:
-                    first = max(first, bucket)
-    for bucket in range(first, last + 1):
-        head = (mix(hashed, bucket) if ranged else hashed) & (heads.shape[1] - 1)
-        before = -1
-        run = heads[BY_PLACE, head]
-        while run >= 0:
-            after = runs[NEXT + BY_PLACE, run]
-            dead = runs[NEWEST, run] == DEAD
-            # Where chains of buckets meet, a run may be in the wrong one: it would be found twice.
-            if runs[OWNER, run] == owner and not dead and (first == last or runs[HASH, run] == mix(hashed, bucket)):
-                same = True
-                for at in range(size):
-                    same &= runs[CELLS + cells[begin + at], run] == terms[probes[probe_begin + at, 0], row]
-                if same:
-                    dead = runs[NEWEST, run] < low or runs[BORN, run] < floor
-                    candidates[count] = run
-                    count += not dead
-            if dead:
-                if before < 0:
-                    heads[BY_PLACE, head] = after
-                else:
-                    runs[NEXT + BY_PLACE, before] = after
-                _release(state, run)
-            else:
-                before = run
-            run = after
-    return count
+    if states[control, RANGED]:
+        return _find_in_buckets(state, hashed, owner, action, row, low)
+    return _look_through(state, hashed, True, owner, action, row, low, 0)
 
 
 @subroutine(int64(STATE, int64, int64, int64, int64))

@@ -32,6 +32,7 @@ from ostinato.patterns.runtime.transition_tables import Kind, TransitionTables
 
 _FIRST_RUNS = 1 << 10
 _RUNS_IN_BUCKET = 16  # on average: with more buckets, looking at each costs as much as looking at its runs
+_KEPT = 32  # collections of runs after which buckets are chosen anew
 _MANY_TEXTS = 1 << 12  # fewer are not worth looking through
 
 
@@ -49,6 +50,7 @@ class Correlated(Matcher):
     ) -> None:
         """`labelled`: matches of the same events may differ in how these are labelled."""
         self.transitions, self.terms = transitions, terms
+        self.kept_buckets = 0  # how many more collections they are kept for
         # The smallest that will do: the others take longer to compile.
         simple = run_programs if transitions.has_programs else run_correlated
         choosing = run_choosing if labelled else run_best
@@ -101,6 +103,7 @@ class Correlated(Matcher):
         tables.update(runs=runs, candidates=np.zeros(runs.shape[1], np.int32))
         self.scope.limits.check_memory(self.bytes)
         state.run_heads = _empty_chains(runs.shape[1])
+        self.kept_buckets = 0
 
     def show(self, events: Events, mode: int) -> None:
         super().show(events, mode)
@@ -129,7 +132,9 @@ class Correlated(Matcher):
         """For as many nodes and runs as the event may need: by collecting them, as long as that is worth its while."""
         state, cursor = self.state, self.state.cursor
         collect_runs(state, int(state.lows[cursor[protocol.AT]]) if len(state.lows) else protocol.FOREVER)
-        self._rebalance()
+        self.kept_buckets -= 1
+        if self.kept_buckets < 0:
+            self._rebalance()
         needed = cursor[protocol.NEEDED]
         if 4 * cursor[protocol.USED] + needed > len(state.marks):
             self.grow_nodes()
@@ -139,22 +144,28 @@ class Correlated(Matcher):
             rehash(state)
 
     def _rebalance(self) -> None:
-        """Choose buckets for the runs that there are now. Where the best match is chosen, a place is not divided: the
-        worse of its runs are dropped, so that few remain."""
-        tables = self.state.tables
-        if self.state.choice != layout.NO_CHOICE or not any(self.transitions.ranged):
+        """Choose buckets for the runs that there are now, where they are many. Where the best match is chosen, a place
+        is not divided: the worse of its runs are dropped, so that few remain."""
+        tables, transitions = self.state.tables, self.transitions
+        cells = {cell for cell in transitions.ranged if cell is not None}
+        self.kept_buckets = _KEPT
+        if self.state.choice != layout.NO_CHOICE or not cells:
             return
-        control, owners = self.used[layout.OWNER] % self.states, self.used[layout.OWNER]
-        for cell in {cell for cell in self.transitions.ranged if cell is not None}:
-            states = [state for state, ranged in enumerate(self.transitions.ranged) if ranged == cell]
-            column = self.transitions.column[cell]
-            own = np.isin(control, states)
-            values = np.sort(_ordered(self.used[layout.CELLS + column][own], self.transitions.floating[column]))
-            places = max(1, len(np.unique(owners[own])))
-            buckets = min(MOST_BOUNDS + 1, len(values) // (_RUNS_IN_BUCKET * places))
-            bounds = np.unique(values[np.arange(1, buckets) * len(values) // max(1, buckets)])
+        owners, before = self.used[layout.OWNER], int(tables.bound_counts.sum())
+        for cell in cells:
+            column = transitions.column[cell]
+            bounds = np.zeros(0, np.int64)
+            if len(owners) >= 2 * _RUNS_IN_BUCKET:
+                states = [state for state, ranged in enumerate(transitions.ranged) if ranged == cell]
+                own = np.isin(owners % self.states, states)
+                values = np.sort(_ordered(self.used[layout.CELLS + column][own], transitions.floating[column]))
+                places = max(1, len(np.unique(owners[own])))
+                buckets = min(MOST_BOUNDS + 1, len(values) // (_RUNS_IN_BUCKET * places))
+                bounds = np.unique(values[np.arange(1, buckets) * len(values) // max(1, buckets)])
             tables.bounds[column, : len(bounds)], tables.bound_counts[column] = bounds, len(bounds)
-        rehash(self.state)
+            transitions.divide(cell, into_buckets=len(bounds) > 0)
+        if before or tables.bound_counts.any():
+            rehash(self.state)
 
     def _follow_kinds(self) -> None:
         """Terms may have been widened: what runs hold of them is, too."""

@@ -169,9 +169,12 @@ class TransitionTables:
         plain = len(index) == len(needed) and not self.apart
         if self.apart:
             self.cells.add(len(self.column))
-        ranged = self.ranged[state]
-        by_order = 0 if ranged is None else 1 + self.column[ranged]
-        return begin, len(self.cells), begin, begin + len(index), int(plain), self.fragile.get(state, 0), by_order
+        return begin, len(self.cells), begin, begin + len(index), int(plain), self.fragile.get(state, 0), 0
+
+    def divide(self, cell: Cell, *, into_buckets: bool) -> None:
+        """Whether runs of the states that compare this cell by its order are looked up by it."""
+        states = [state for state, ranged in enumerate(self.ranged) if ranged == cell]
+        self.states[states, layout.RANGED] = 1 + self.column[cell] if into_buckets else 0
 
     def _ranged(self, state: int) -> Cell | None:
         """A cell that tests of the state compare with the current event by its order, the one that most of them do."""
