@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ostinato.patterns.runtime.engine import Engine
 
 
-_SLICE = 1 << 18  # rows of a large table at a time
+SLICE = 1 << 18  # rows of a large table at a time
 
 
 class OutOfOrder(DataError):
@@ -30,7 +30,7 @@ def count_table(engine: Engine, data: Any) -> int:
     """The number of rows `engine.run_batch(data)` would have."""
     rows = engine.conform(to_arrow(data))
     in_order = time_order(rows, engine.stream.binding) is None
-    size = _SLICE if in_order else len(rows)
+    size = SLICE if in_order else len(rows)
     return count_batches(engine, (rows.slice(at, size) for at in range(0, len(rows), max(1, size))))
 
 

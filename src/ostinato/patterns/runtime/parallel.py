@@ -4,6 +4,7 @@ keys. The rows and their order are those of one core."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,9 +15,12 @@ from ostinato.core.events import to_arrow
 from ostinato.core.reorder import ReleasedRows
 from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.window_bounds import lower_bounds
-from ostinato.patterns.runtime.count import count_table
+from ostinato.patterns.runtime.count import SLICE, count_table
+from ostinato.patterns.runtime.dealt_events import deal
 from ostinato.patterns.runtime.grouped import AGAIN
 from ostinato.patterns.runtime.locality import may_split_keys, may_split_ranges, windows_back
+from ostinato.patterns.runtime.matcher_factory import build_matcher
+from ostinato.patterns.runtime.tallies import must_list, tally_for
 
 if TYPE_CHECKING:
     from ostinato.patterns.runtime.engine import Engine
@@ -45,6 +49,8 @@ def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> in
     engine = make_engine()
     rows = to_arrow(data, pieces=threads)
     count = min(threads, len(rows) // LEAST)
+    if count > 1 and may_split_keys(engine.compiled) and not must_list(engine.compiled):
+        return _count_by_keys(engine, *engine.order_rows(rows, pieces=count), count)
     if count < 2 or not may_split_ranges(engine.compiled):
         return count_table(engine, rows)
     ranges = _split(engine, *engine.order_rows(rows, pieces=count), count)
@@ -56,6 +62,22 @@ def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> in
         return whole - count_table(make_engine(), ranges.table(ranges.reach[number], ranges.ends[number]))
 
     return sum(run_pieces(count_range, count))
+
+
+def _count_by_keys(engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> int:
+    """Each core counts the matches of a group of keys."""
+    engine.stream.cores = count
+    dealt = deal(engine.stream.events(rows, range(len(rows)), order), count)
+
+    def count_group(number: int) -> int:
+        own = copy(engine)
+        own.matcher = build_matcher(engine.compiled, engine.stream, engine.options.limits)
+        tally, (_, events) = tally_for(own), dealt.group(number)
+        for begin in range(0, len(events.codes), SLICE):
+            tally.read(events.part(begin, min(begin + SLICE, len(events.codes))))
+        return tally.total()
+
+    return sum(run_pieces(count_group, count))
 
 
 def _detect_range(engine: Engine, ranges: _Ranges, number: int) -> pa.Table:
