@@ -14,6 +14,7 @@ from ostinato.errors import DataError
 Ints = npt.NDArray[np.int64]
 Ids = npt.NDArray[np.int32]
 
+_NARROW, _WIDE = np.dtype(np.int32), np.dtype(np.int64)
 NO_MASK: UInt8 = np.empty(0, np.uint8)  # stands for: every value is valid
 
 
@@ -53,10 +54,16 @@ def byte_runs(chunk: pa.Array) -> tuple[npt.NDArray[Any], UInt8]:
     if pa.types.is_string_view(chunk.type) or pa.types.is_binary_view(chunk.type):
         chunk = chunk.cast(pa.large_string() if is_text(chunk.type) else pa.large_binary())
     wide = pa.types.is_large_string(chunk.type) or pa.types.is_large_binary(chunk.type)
+    return stored_runs(chunk, _WIDE if wide else _NARROW)
+
+
+def stored_runs(chunk: pa.Array, offset_type: np.dtype[Any]) -> tuple[npt.NDArray[Any], UInt8]:
+    """The same where it is known that its offsets are stored, and how."""
     _, offsets, data = chunk.buffers()
     if offsets is None or not offsets.size:  # Arrow allows an empty array to have no offsets
         return np.zeros(1, np.int32), NO_MASK
-    ends = np.frombuffer(offsets, np.int64 if wide else np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+    start = chunk.offset
+    ends = np.frombuffer(offsets, offset_type)[start : start + len(chunk) + 1]
     return ends, np.frombuffer(data, np.uint8) if data is not None and data.size else NO_MASK
 
 

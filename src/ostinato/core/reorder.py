@@ -58,6 +58,7 @@ class ReorderBuffer:
     def __init__(self, clock: Clock | None, binding: StreamColumns, schema: pa.Schema, lateness: int | None) -> None:
         self.clock, self.binding, self.lateness = clock, binding, lateness
         self._rows: pa.Table = schema.empty_table()
+        self._none = self._rows
         self._positions: Int64 = np.zeros(0, np.int64)
         self._single: list[SingleRow] = []  # a heap of those that came one at a time, and are not in Arrow yet
         self._bound = lower_bound_function(clock, lateness) if clock is not None and lateness else int
@@ -77,7 +78,7 @@ class ReorderBuffer:
     def load(self, rows: pa.Table, positions: Int64) -> None:
         """Let these wait, and no others."""
         self._single = []
-        self._rows, self._positions = rows, positions
+        self._rows, self._positions, self._none = rows, positions, rows.slice(0, 0)
 
     def load_single(self, rows: Iterable[SingleRow]) -> None:
         """Let these wait, and no others."""
@@ -125,11 +126,14 @@ class ReorderBuffer:
 
     def push(self, rows: pa.Table, positions: Positions) -> tuple[ReleasedRows, pa.Table]:
         """Take a batch; returns the rows that may be processed now, and those that came too late."""
-        late = rows.slice(0, 0)
+        late = self._none
         if self.clock is None:
             return ReleasedRows(rows, positions, None), late
         ticks = self.clock.ticks(rows[self.clock.column])
-        least, newest, _ = tick_span(ticks)
+        least, newest, in_order = tick_span(ticks)
+        if in_order and least >= self.watermark and self.lateness == 0 and not self.binding.order_by:
+            self.watermark = max(self.watermark, newest)
+            return ReleasedRows(rows, positions, None), late
         if least < self.watermark:
             on_time = ticks >= self.watermark
             late = rows.filter(pa.array(~on_time))

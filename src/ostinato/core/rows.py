@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from math import nan
 from struct import Struct
@@ -17,6 +17,15 @@ _EPOCH, _EPOCH_UTC, _MICROSECOND = datetime(1970, 1, 1), datetime(1970, 1, 1, tz
 _FLOAT, _INTEGER = Struct("=d"), Struct("=q")
 _EXACT = 2**53  # whole numbers up to here are floats
 Check = Callable[[Any], bool]
+# Of types whose arrays take no other values than plain ones, if these are the types of the values.
+_NOTHING = type(None)
+_TYPES: dict[pa.DataType, set[type]] = {
+    pa.int64(): {int, _NOTHING},
+    pa.float64(): {float, int, _NOTHING},
+    pa.string(): {str, _NOTHING},
+    pa.large_string(): {str, _NOTHING},
+    pa.bool_(): {bool, _NOTHING},
+}
 
 
 def plain_check(kind: pa.DataType) -> Check | None:
@@ -41,6 +50,45 @@ def plain_check(kind: pa.DataType) -> Check | None:
         zone = UTC if kind.tz else None
         return lambda value: value is None or (type(value) is datetime and value.tzinfo is zone)
     return None
+
+
+class PlainTables:
+    """Makes tables with the columns `names` of a schema, and NULL in its others; one that is `known` has no NULL."""
+
+    def __init__(self, schema: pa.Schema, names: Collection[str], known: str | None) -> None:
+        self.schema = schema
+        checks = [(field, plain_check(field.type)) for field in schema]
+        self._plain = all(check is not None for field, check in checks if field.name in names)
+        self._columns = [
+            (
+                field.name,
+                field.type,
+                check if field.name in names else None,
+                _TYPES.get(field.type),
+                field.name == known,
+            )
+            for field, check in checks
+        ]
+
+    def table(self, rows: Sequence[dict[str, Any]]) -> pa.Table | None:
+        """None where a value is not plain."""
+        if not self._plain:
+            return None
+        columns: list[pa.Array] = []
+        for name, kind, check, types, known in self._columns:
+            if check is None:
+                columns.append(pa.nulls(len(rows), kind))
+                continue
+            values = [row.get(name) for row in rows]
+            if not (types.issuperset(map(type, values)) if types is not None else all(map(check, values))):
+                return None
+            if known and None in values:
+                return None
+            try:
+                columns.append(pa.array(values, kind))
+            except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeError):
+                return None
+        return pa.Table.from_arrays(columns, schema=self.schema)
 
 
 def _is_encodable(text: str) -> bool:

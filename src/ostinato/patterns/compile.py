@@ -75,7 +75,7 @@ class CompiledPattern:
         """The attribute all events of a match agree on, where equality filters were turned into partitions."""
         return self.stages[0][1].tied_by if self.stages else None
 
-    @property
+    @cached_property
     def contiguous(self) -> bool:
         """Whether some run ends when an event is not marked, so that even events without a condition matter."""
         waiting = {t.source for t in self.transducer.transitions if t.waits}

@@ -18,7 +18,7 @@ from support.answers import engine
 from support.generators.cel import Row, correlated_queries, loop_queries, queries, streams, table
 
 WAYS = ("table", "batch", "list", "dicts", "restart")
-mixes = st.lists(st.tuples(st.sampled_from(WAYS), st.integers(0, 5)), max_size=5)
+mixes = st.lists(st.tuples(st.sampled_from(WAYS), st.integers(0, 5) | st.just(20)), max_size=5)
 
 
 def push_mixed(running: Engine, rows: list[Row], mix: list[tuple[str, int]]) -> list[pa.Table]:
@@ -56,6 +56,12 @@ def check_mix(query: Query, rows: list[Row], mix: list[tuple[str, int]], **optio
 @given(queries(wider_filters=True, reuse=False), streams(), mixes)
 def test_any_mix_of_sizes(query: Query, rows: list[Row], mix: list[tuple[str, int]]) -> None:
     check_mix(query, rows, mix)
+
+
+@settings(max_examples=30)
+@given(queries(wider_filters=True, reuse=False), streams(max_size=30), mixes)
+def test_longer_lists_and_batches(query: Query, rows: list[Row], mix: list[tuple[str, int]]) -> None:
+    check_mix(query, rows, [*mix, ("list", 20)])
 
 
 @settings(max_examples=60)

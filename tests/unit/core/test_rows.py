@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from ostinato.core.clock import Clock
-from ostinato.core.rows import plain_check, plain_ticks
+from ostinato.core.rows import PlainTables, plain_check, plain_ticks
 
 
 @pytest.mark.parametrize(
@@ -53,3 +53,26 @@ def test_ticks_are_those_of_the_clock(kind: pa.DataType, values: list[Any]) -> N
     tick_of = plain_ticks(clock)
     assert tick_of is not None
     assert [tick_of(value) for value in values] == clock.ticks(pa.array(values, kind)).tolist()
+
+
+def test_rows_become_a_table_of_some_columns() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("v", pa.float64()), ("note", pa.string())])
+    tables = PlainTables(schema, {"ts", "v"}, "ts")
+    found = tables.table([{"ts": 1, "v": 2, "note": "a"}, {"ts": 2, "more": 1}])
+    assert found is not None
+    assert found.schema == schema
+    assert found.to_pylist() == [{"ts": 1, "v": 2.0, "note": None}, {"ts": 2, "v": None, "note": None}]
+
+
+@pytest.mark.parametrize(
+    "row", [{"v": 1.0}, {"ts": True}, {"ts": 2**63}, {"ts": 1, "v": "1"}, {"ts": 1, "v": 2**53 + 1}]
+)
+def test_rows_that_are_not_plain(row: dict[str, Any]) -> None:
+    schema = pa.schema([("ts", pa.int64()), ("v", pa.float64())])
+    assert PlainTables(schema, {"ts", "v"}, "ts").table([{"ts": 1}, row]) is None
+
+
+def test_types_that_need_arrow_make_no_table() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("v", pa.decimal128(10, 2))])
+    assert PlainTables(schema, {"ts", "v"}, None).table([{"ts": 1}]) is None
+    assert PlainTables(schema, {"ts"}, None).table([{"ts": 1}]) is not None

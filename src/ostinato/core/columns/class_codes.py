@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Float64, UInt8
-from ostinato.core.arrow import Ids, is_text, plain_type, raw_dtype, raw_values, validity
+from ostinato.core.arrow import NO_MASK, Ids, is_text, plain_type, raw_dtype, raw_values, stored_runs, validity
 from ostinato.core.columns.name_matcher import NameMatcher, look_up
 from ostinato.core.columns.value_classes import compared_constants
 from ostinato.core.expressions import Expr
@@ -46,7 +46,9 @@ def _add_number_classes(values: Float64, valid: UInt8, bounds: Float64, weight: 
 class _Texts:
     """Each constant is a class, all other texts are one, and NULL is one."""
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(self, kind: pa.DataType, names: Iterable[str]) -> None:
+        wide = {pa.string(): np.int32, pa.large_string(): np.int64}.get(kind)
+        self._offsets = np.dtype(wide) if wide is not None else None  # of texts that are stored in a row
         known = sorted(names)
         self._names = NameMatcher(known)
         self.size = len(known) + 2
@@ -60,6 +62,9 @@ class _Texts:
             out += weight * own
 
     def _classify(self, column: pa.Array, out: Ids) -> None:
+        if self._offsets is not None and not column.null_count:
+            self._names.match_runs(*stored_runs(column, self._offsets), NO_MASK, out)
+            return
         self._names.match(column, out)
         if column.null_count:
             out[validity(column) == 0] = self.size - 1
@@ -133,7 +138,7 @@ class ClassCodes:
 
 def _classes_of(kind: pa.DataType, constants: set[Any]) -> _Texts | _Numbers | None:
     if is_text(plain_type(kind)):
-        return _Texts(constants) if all(isinstance(constant, str) for constant in constants) else None
+        return _Texts(kind, constants) if all(isinstance(constant, str) for constant in constants) else None
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)) or len(constants) > _MOST_BOUNDS:
         return None
     if any(isinstance(constant, str) or not -_EXACT < constant < _EXACT for constant in constants):

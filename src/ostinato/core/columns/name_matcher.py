@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -119,14 +120,16 @@ class NameMatcher:
         self._dictionary: pa.Array = None  # the last one seen, and what its values are
         self._of_dictionary: Ids = np.empty(0, np.int32)
 
+    def match_runs(self, offsets: npt.NDArray[Any], data: UInt8, valid: UInt8, out: Ids) -> None:
+        """For texts as they are stored."""
+        narrow, wide = (offsets, _NO_WIDE) if offsets.itemsize == 4 else (_NO_NARROW, offsets)
+        _match_names(
+            narrow, wide, data, valid, self._words, self._bytes, self._starts, self._heads, self._chain, out
+        )  # fmt: skip
+
     def match(self, column: pa.Array, out: Ids) -> None:
         if is_text(column.type):
-            offsets, data = byte_runs(column)
-            narrow, wide = (offsets, _NO_WIDE) if offsets.itemsize == 4 else (_NO_NARROW, offsets)
-            _match_names(
-                narrow, wide, data, validity(column), self._words, self._bytes, self._starts, self._heads, self._chain,
-                out,
-            )  # fmt: skip
+            self.match_runs(*byte_runs(column), validity(column), out)
             return
         if not isinstance(column, pa.DictionaryArray):
             column = column.dictionary_encode()

@@ -159,7 +159,7 @@ class BoundQuery:
         if order is not None:
             codes, keys = codes[order], keys[order] if len(keys) else keys
         ticks, lows = self._window(rows, positions, order, keys)
-        in_a_row = not len(positions) or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
+        in_a_row = isinstance(positions, range) or _are_in_a_row(positions)
         events = Events(
             codes=codes,
             keys=keys,
@@ -235,10 +235,11 @@ class BoundQuery:
 
     def _tie_events(self, ties: EqualityPartitions, events: Events, rows: pa.Table, order: Int64 | None) -> Events:
         column = rows[self.key_columns[0]]
+        floating = pa.types.is_floating(column.type)
         comparable = None
-        if column.null_count or pa.types.is_floating(column.type):
+        if floating or column.null_count:
             comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
-        if comparable is not None and pa.types.is_floating(column.type):
+        if floating:
             comparable &= ~np.asarray(column.is_nan().fill_null(False).to_numpy(zero_copy_only=False), bool)
         if order is not None and comparable is not None:
             comparable = comparable[order]
@@ -296,6 +297,10 @@ class BoundQuery:
     def key_values(self, ids: Int64) -> Sequence[pa.Array]:
         """The partition attributes of some keys."""
         return self.keys.values(ids) if self.keys is not None and self.ties is None else []
+
+
+def _are_in_a_row(positions: Int64) -> bool:
+    return not len(positions) or int(positions[-1]) - int(positions[0]) + 1 == len(positions)
 
 
 def _in_order(positions: Positions, order: Int64 | None) -> Int64:

@@ -13,6 +13,7 @@ from ostinato.core.arrays import Int64
 from ostinato.core.deadlines import first_after
 from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
+from ostinato.core.rows import PlainTables
 from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.kernels import protocol
@@ -26,7 +27,7 @@ from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
 from ostinato.patterns.runtime.tallies import matches_around
 
-_FEW_ROWS = 64  # events as dicts: so many are read one by one
+_FEW_ROWS = 12  # events as dicts: so many are read one by one
 _MANY = 4  # tables of matches, of one batch of events, after which it is worth counting them before going on
 _AHEAD = 1 << 13  # events before and after the one at hand that are counted then
 # Kept as text, like INCOMPLETE.
@@ -52,6 +53,7 @@ class Engine(EngineState):
     """Matches one query over one stream. Build it with `query.engine()`."""
 
     _single: tuple[pa.Schema, SingleEvents | None] | None = None  # for the columns that the stream has now
+    _tables: PlainTables | None = None  # of the same
 
     def push(self, batch: Any) -> pa.Table:
         """Read events; returns the matches they complete.
@@ -100,8 +102,7 @@ class Engine(EngineState):
         """
         self._check_open()
         if self.bound and isinstance(batch, list) and batch and isinstance(batch[0], dict):
-            absent = [name for name in self.stream.schema.names if name != self.stream.binding.time]
-            batch = [dict.fromkeys(absent) | batch[0], *batch[1:]]
+            batch = self._table_of(batch)
         if isinstance(batch, pa.RecordBatch):
             batch = pa.Table.from_batches([batch])
         if self.bound and isinstance(batch, pa.Table) and batch.schema.equals(self.stream.schema, check_metadata=True):
@@ -127,6 +128,20 @@ class Engine(EngineState):
             if self.options.on_late == "collect":
                 self.late_rows.append(late)
         return self._read(released)
+
+    def _table_of(self, rows: list[Any]) -> Any:
+        """Events as a table of what the query reads, or where they are not plain, as a list with all columns."""
+        stream = self.stream
+        time = stream.binding.time
+        if self._tables is None or self._tables.schema is not stream.schema:
+            names = {*required_attributes(self.compiled.query), *self.history.schema.names, *stream.binding.order_by}
+            more = stream.schema.names if self.options.on_late == "collect" else (time, stream.binding.type)
+            self._tables = PlainTables(stream.schema, names.union(name for name in more if name is not None), time)
+        table = self._tables.table(rows) if set(map(type, rows)) == {dict} else None
+        if table is not None:
+            return table
+        absent = [name for name in stream.schema.names if name != time]
+        return [dict.fromkeys(absent) | rows[0], *rows[1:]]
 
     def run_batch(self, batch: Any) -> pa.Table:
         """Read a whole stream at once, sorted if need be; nothing is kept for later."""
