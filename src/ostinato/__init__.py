@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.settings import ForecastLimits
     from ostinato.patterns.funnel.funnel import Funnel
+    from ostinato.patterns.live.engine import LiveEngine
     from ostinato.patterns.options import FrameOptions, TableOptions
     from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
     from ostinato.patterns.runtime.engine import Engine
@@ -44,6 +45,7 @@ __all__ = [
     "Forecaster",
     "LimitError",
     "Limits",
+    "LiveEngine",
     "OstinatoError",
     "QueryError",
     "RuleEngine",
@@ -51,6 +53,7 @@ __all__ = [
     "XSeqLimits",
     "cel",
     "detect_many",
+    "engine",
     "funnel",
     "rules",
     "srem",
@@ -65,6 +68,7 @@ _LAZY = {
     "ForecastLimits": "ostinato.forecast.settings",
     "ForecastModel": "ostinato.forecast.model",
     "Forecaster": "ostinato.forecast.forecaster",
+    "LiveEngine": "ostinato.patterns.live.engine",
     "RuleEngine": "ostinato.rules.incremental.engine",
     "RuleLimits": "ostinato.rules.limits",
     "XSeqLimits": "ostinato.xseq.limits",
@@ -194,6 +198,44 @@ def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: An
     from ostinato.patterns.detect_many import detect_many
 
     return detect_many(queries, data, **options)
+
+
+def engine(
+    queries: PatternQuery | Mapping[str, PatternQuery],
+    *,
+    time: str | None = None,
+    type: str | None = None,
+    order_by: Sequence[str] = (),
+    lateness: str | float | timedelta = 0,
+    on_late: Literal["count", "collect", "raise"] = "count",
+    events: bool = False,
+    limits: Limits | None = None,
+    schema: pa.Schema | None = None,
+) -> LiveEngine:
+    """One engine for many queries over one stream, which may be added and removed while it runs.
+
+    Parameters
+    ----------
+    queries
+        Queries by name, of `cel` and `srem`; a single one is named "query".
+    time, type, order_by, lateness, on_late, events
+        As for the engine of a single query.
+    limits
+        For each query by itself: one that reaches a limit is stopped, and the others go on.
+    schema
+        The columns of the stream. If left out, the first events set them.
+
+    Returns
+    -------
+    LiveEngine
+        `push` takes one event as a dict or a tuple, or a batch; matches name their query.
+    """
+    from ostinato.patterns.live.open import open_engine
+
+    return open_engine(
+        queries, time=time, type=type, order_by=order_by, lateness=lateness, on_late=on_late, events=events,
+        limits=limits, schema=schema,
+    )  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -119,6 +119,45 @@ class PredicateEncoder:
         return self._predicates.exprs
 
     @property
+    def numbers(self) -> int:
+        """How many numbers there are: a type and the predicates that hold make one; 0 where they are too many."""
+        return len(self._table) if self._small else 0
+
+    def number_of(self, relation: str | None) -> int:
+        """The number of an event of this type (None: of the only one, or of one that no condition names) of which no
+        predicate holds."""
+        return self._kind(relation) << self._predicates.count
+
+    def _kind(self, relation: str | None) -> int:
+        return self._only if relation is None else self._relations.get(relation, 0)
+
+    @property
+    def casts(self) -> bool:
+        """Whether a predicate may fail on a value."""
+        return any(self._predicates.casts)
+
+    @property
+    def asks_any(self) -> bool:
+        """Whether some condition is for events of any type."""
+        return any(not needed for needed, _, _ in self._needs)
+
+    def predicates_of(self, relation: str | None) -> Iterator[tuple[int, Expr]]:
+        """The predicates that are meant for events of this type, with their bits in its numbers."""
+        kinds = {0, self._kind(relation)}
+        yield from ((bit, self._predicates.exprs[bit]) for bit, tested in self._tested.items() if tested & kinds)
+
+    def holding(self, number: int) -> frozenset[Condition]:
+        """The conditions that hold of events with this number."""
+        width = self._predicates.count
+        minterm = self._minterm(number >> width, number & ((1 << width) - 1))
+        return frozenset(each for place, each in enumerate(self._conditions) if minterm >> place & 1)
+
+    def code_at(self, number: int) -> int:
+        """The code of events with this number."""
+        width = self._predicates.count
+        return self._code(number >> width, number & ((1 << width) - 1))
+
+    @property
     def relations_seen(self) -> set[str]:
         """The event types of the conditions that some event had."""
         if self._small:
@@ -230,11 +269,14 @@ class PredicateEncoder:
         return number, bits
 
     def _code(self, relation: int, bits: int) -> int:
+        return self._numbered(self._minterm(relation, bits))
+
+    def _minterm(self, relation: int, bits: int) -> int:
         minterm = 0
         for place, (needed, on, off) in enumerate(self._needs):
             if needed in (0, relation) and bits & on == on and not bits & off:
                 minterm |= 1 << place
-        return self._numbered(minterm)
+        return minterm
 
     def code_of_no_condition(self) -> int:
         """The code of an event for which no condition holds."""
@@ -254,7 +296,7 @@ class _Predicates:
         self.exprs = exprs
         self._reads = [list(dict.fromkeys(node.name for node in attributes(expr))) for expr in exprs]
         self._programs: dict[tuple[int, ...], ColumnProgram] = {}
-        self._casts = [any(isinstance(node, Call) and node.op == "cast" for node in walk(expr)) for expr in exprs]
+        self.casts = [any(isinstance(node, Call) and node.op == "cast" for node in walk(expr)) for expr in exprs]
         self.failures: list[tuple[int, CastFailure]] = []  # of predicates, in the rows that were added last
         self._dictionaries: dict[tuple[str, tuple[int, ...]], tuple[pa.Array, list[UInt8]]] = {}
 
@@ -277,7 +319,7 @@ class _Predicates:
         others: list[int] = []
         for place in which:
             reads = self._reads[place]
-            if self._casts[place]:
+            if self.casts[place]:
                 self._add_casting(part, place, 1 << (place - which.start), out)
                 continue
             coded = len(reads) == 1 and pa.types.is_dictionary(part.schema.field(reads[0]).type)

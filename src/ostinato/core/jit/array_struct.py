@@ -11,12 +11,14 @@ A class may extend another one. Its fields come after those of its base, so kern
 from __future__ import annotations
 
 from array import array as word_array
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
 
 import numpy as np
 
+from ostinato.core.arrays import Int64
 from ostinato.core.jit.memory import C_CONTIGUOUS, WRITEABLE, address_of
-from ostinato.core.jit.types import Array, Type, scalar, struct_type
+from ostinato.core.jit.types import Array, Structs, Type, scalar, struct_type
 
 Value = TypeVar("Value")
 
@@ -100,6 +102,34 @@ class StructField(Field[Value]):
         if not isinstance(value, self.struct):
             raise TypeError(f"{self.name} must be a {self.struct.__name__}, not {type(value).__name__}")
         words[self.place] = cast(Any, value).address
+
+
+class StructList(tuple[Value, ...]):
+    """Structs of one class, as a field holds them."""
+
+    addresses: Int64
+
+    def __new__(cls, structs: Iterable[Value]) -> StructList[Value]:
+        made = super().__new__(cls, structs)
+        made.addresses = np.array([cast(Any, struct).address for struct in made], np.int64)
+        return made
+
+
+class StructsField(Field[StructList[Value]]):
+    """Several structs of one class: `struct.queries[3]` is one of them."""
+
+    def __init__(self, struct: type[Value], doc: str) -> None:
+        super().__init__(np.int64, 0, doc)
+        self.struct = struct
+
+    @property
+    def kind(self) -> Type:
+        return Structs(self.struct)
+
+    def write(self, value: Any, words: word_array[int]) -> None:
+        if not isinstance(value, StructList) or not all(isinstance(each, self.struct) for each in value):
+            raise TypeError(f"{self.name} must be a StructList of {self.struct.__name__}")
+        words[self.place] = address_of(value.addresses)
 
 
 class ArrayStruct:

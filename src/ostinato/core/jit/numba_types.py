@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from functools import cache
 from typing import Any
 
@@ -10,11 +11,11 @@ from numba.core import cgutils, types
 from numba.core.datamodel.models import OpaqueModel
 from numba.core.datamodel.registry import register_default
 from numba.core.typeconv.rules import default_type_manager
-from numba.core.typing.templates import AttributeTemplate
-from numba.extending import infer_getattr, lower_cast, lower_getattr_generic
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
+from numba.extending import infer_getattr, lower_builtin, lower_cast, lower_getattr_generic
 
 from ostinato.core.jit.array_struct import ArrayStruct
-from ostinato.core.jit.types import Array, Scalar, Signature, Struct, Tuple, Type
+from ostinato.core.jit.types import Array, Scalar, Signature, Struct, Structs, Tuple, Type
 
 ARRAY_DATA, ARRAY_SHAPE = 4, 5  # of numba's struct for arrays; strides follow
 
@@ -24,6 +25,8 @@ def numba_type(kind: Type) -> Any:
         return types.Array(numba_type(kind.item), kind.dimensions, "C", readonly=kind.constant)
     if isinstance(kind, Struct):
         return struct_type(kind.struct)
+    if isinstance(kind, Structs):
+        return StructsType(struct_type(kind.struct))
     if isinstance(kind, Tuple):
         return types.Tuple([numba_type(item) for item in kind.items])
     assert isinstance(kind, Scalar)
@@ -42,6 +45,14 @@ class StructType(types.Type):
         super().__init__(f"{struct.__module__}.{struct.__qualname__}")
 
 
+class StructsType(types.Type):
+    """Several structs of one class: a pointer to their addresses."""
+
+    def __init__(self, struct: StructType) -> None:
+        self.struct = struct
+        super().__init__(f"several {struct.name}")
+
+
 @cache
 def struct_type(struct: Any) -> StructType:
     """A struct may be passed for one that it extends."""
@@ -53,6 +64,7 @@ def struct_type(struct: Any) -> StructType:
 
 
 register_default(StructType)(OpaqueModel)
+register_default(StructsType)(OpaqueModel)
 
 
 @infer_getattr
@@ -74,7 +86,7 @@ def _read_field(context: Any, builder: Any, struct: StructType, pointer: Any, na
         found.set_metadata("invariant.load", builder.module.add_metadata([]))
         return found
 
-    if isinstance(kind, StructType):
+    if isinstance(kind, StructType | StructsType):
         return builder.inttoptr(word(0), pointer.type)
     if not isinstance(kind, types.Array):
         return word(0)
@@ -99,3 +111,19 @@ def _read_field(context: Any, builder: Any, struct: StructType, pointer: Any, na
 @lower_cast(StructType, StructType)
 def _to_base(context: Any, builder: Any, struct: Any, base: Any, pointer: Any) -> Any:
     return pointer
+
+
+@infer_global(operator.getitem)
+class _Item(AbstractTemplate):
+    def generic(self, arguments: Any, keywords: Any) -> Any:
+        structs, place = arguments
+        if isinstance(structs, StructsType) and isinstance(place, types.Integer):
+            return signature(structs.struct, structs, types.intp)
+        return None
+
+
+@lower_builtin(operator.getitem, StructsType, types.intp)
+def _read_item(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+    structs, place = arguments
+    addresses = builder.bitcast(structs, ir.IntType(64).as_pointer())
+    return builder.inttoptr(builder.load(cgutils.gep_inbounds(builder, addresses, place)), structs.type)

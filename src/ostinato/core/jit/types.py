@@ -82,6 +82,16 @@ class Struct(Type):
 
 
 @dataclass(frozen=True)
+class Structs(Type):
+    """Several structs of one class, by number."""
+
+    struct: Any
+
+    def __str__(self) -> str:
+        return f"[{self.struct.layout()}]"
+
+
+@dataclass(frozen=True)
 class Tuple(Type):
     """Several results."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato.core.arrays import Bools
-from ostinato.core.jit import array, kernel
+from ostinato.core.jit import array, kernel, subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type, void
 from ostinato.patterns.kernels.enumeration import emit
 from ostinato.patterns.kernels.layout import DirectState
@@ -80,78 +80,87 @@ def find_live(state: DirectState, live: Bools) -> None:
                 live[key] |= slots[key, slot_list[at]] >= 0
 
 
+@subroutine(int64(STATE, int64, int64, int64, int64, int64, int64), inline=True)
+def read_event(state: DirectState, at: int, key: int, code: int, position: int, tick: int, low: int) -> int:
+    """Take one event, which is `at` that place in what is read, to its key's lists. Where it cannot be done whole,
+    cursor[AT] says where to go on."""
+    cursor, key_config, key_epoch, key_count = state.cursor, state.key_config, state.key_epoch, state.key_count
+    steps, fuel, window, consume = state.steps, state.fuel, state.window, state.consume
+    entries = steps.entries
+    if key_epoch[key] != cursor[EPOCH]:
+        key_epoch[key] = cursor[EPOCH]
+        key_config[key] = 0
+    config = key_config[key]
+    entry = config * steps.stride + code
+    if code >= steps.stride or entries[entry, 0] < 0:
+        cursor[AT], cursor[CONFIG], cursor[CODE] = at, config, code
+        return NEED_STEP
+    op_begin, op_end, emit_begin, emit_end = (
+        entries[entry, 1],
+        entries[entry, 2],
+        entries[entry, 3],
+        entries[entry, 4],
+    )
+    if op_begin != op_end or emit_begin != emit_end:
+        if fuel[FUEL] < 0:
+            cursor[AT] = at
+            return PAUSED
+        fuel[FUEL] -= 1 + op_end - op_begin
+        capacity = len(state.nodes) // 4
+        if cursor[USED] + op_end - op_begin > capacity:
+            collect(state, low)
+            if 4 * cursor[USED] + op_end - op_begin > capacity:
+                cursor[AT] = at
+                return NEED_NODES
+        if emit_begin != emit_end:
+            cursor[AT] = at
+            status = emit(state, steps, emit_begin, emit_end, key, position, low)
+            if status != DONE:
+                return status
+            if cursor[EMITTED]:
+                cursor[EMITTED] = 0
+                if consume == CONSUME_ASK:
+                    apply(state, steps, op_begin, op_end, key, position, tick, low)
+                    key_config[key] = entries[entry, 0]
+                    if window != NO_WINDOW:
+                        key_count[key] = tick if window == EVENT_WINDOW else low
+                    cursor[AT] = at + 1
+                    return COMPLETED
+                if consume != CONSUME_NONE:
+                    if window == EVENT_WINDOW:
+                        key_count[key] = tick
+                    key_config[key] = 0
+                    if consume == CONSUME_ANY or len(key_config) == 1:
+                        cursor[EPOCH] += 1
+                        cursor[USED] = 0
+                    return DONE
+        apply(state, steps, op_begin, op_end, key, position, tick, low)
+    key_config[key] = entries[entry, 0]
+    if window == EVENT_WINDOW:
+        key_count[key] = tick
+    elif window == KEY_WINDOW:
+        key_count[key] = low
+    return DONE
+
+
 @kernel(int64(STATE))
 def run(state: DirectState) -> int:
     """Read events from cursor[AT] on (Algorithm 1). Empty `keys` or `positions` mean one key, rows as they come."""
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
-    ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
-    cursor, key_config, key_epoch, key_count = state.cursor, state.key_config, state.key_epoch, state.key_count
-    steps, fuel = state.steps, state.fuel
-    entries, stride = steps.entries, steps.stride
+    ticks, lows, window, width = state.ticks, state.lows, state.window, state.width
+    cursor, key_count = state.cursor, state.key_count
     count = len(codes)
     keyed, placed = len(keys) > 0, len(positions) > 0
-    capacity = len(state.nodes) // 4
     tick, low = 0, FOREVER
     for at in range(cursor[AT], count):
         key = keys[at] if keyed else 0
-        if key_epoch[key] != cursor[EPOCH]:
-            key_epoch[key] = cursor[EPOCH]
-            key_config[key] = 0
-        config = key_config[key]
         if window == EVENT_WINDOW:
             tick = key_count[key] + 1
             low = tick - width + 1
         elif window != NO_WINDOW:
             tick, low = ticks[at], lows[at]
-        code = codes[at]
-        entry = config * stride + code
-        if code >= stride or entries[entry, 0] < 0:
-            cursor[AT], cursor[CONFIG], cursor[CODE] = at, config, code
-            return NEED_STEP
-        op_begin, op_end, emit_begin, emit_end = (
-            entries[entry, 1],
-            entries[entry, 2],
-            entries[entry, 3],
-            entries[entry, 4],
-        )
-        if op_begin != op_end or emit_begin != emit_end:
-            if fuel[FUEL] < 0:
-                cursor[AT] = at
-                return PAUSED
-            fuel[FUEL] -= 1 + op_end - op_begin
-            if cursor[USED] + op_end - op_begin > capacity:
-                collect(state, low)
-                if 4 * cursor[USED] + op_end - op_begin > capacity:
-                    cursor[AT] = at
-                    return NEED_NODES
-            position = positions[at] if placed else first_position + at
-            if emit_begin != emit_end:
-                cursor[AT] = at
-                status = emit(state, steps, emit_begin, emit_end, key, position, low)
-                if status != DONE:
-                    return status
-                if cursor[EMITTED]:
-                    cursor[EMITTED] = 0
-                    if consume == CONSUME_ASK:
-                        apply(state, steps, op_begin, op_end, key, position, tick, low)
-                        key_config[key] = entries[entry, 0]
-                        if window != NO_WINDOW:
-                            key_count[key] = tick if window == EVENT_WINDOW else low
-                        cursor[AT] = at + 1
-                        return COMPLETED
-                    if consume != CONSUME_NONE:
-                        if window == EVENT_WINDOW:
-                            key_count[key] = tick
-                        key_config[key] = 0
-                        if consume == CONSUME_ANY or not keyed:
-                            cursor[EPOCH] += 1
-                            cursor[USED] = 0
-                        continue
-            apply(state, steps, op_begin, op_end, key, position, tick, low)
-        key_config[key] = entries[entry, 0]
-        if window == EVENT_WINDOW:
-            key_count[key] = tick
-        elif window == KEY_WINDOW:
-            key_count[key] = low
+        status = read_event(state, at, key, codes[at], positions[at] if placed else first_position + at, tick, low)
+        if status != DONE:
+            return status
     cursor[AT] = count
     return DONE

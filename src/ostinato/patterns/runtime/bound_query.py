@@ -17,6 +17,7 @@ from ostinato.core.columns.name_matcher import look_up
 from ostinato.core.deadlines import later, reach
 from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.core.reorder import Positions, at_places, written_out
+from ostinato.core.stream_schema import align_rows, types_of_empty_columns, with_types
 from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
@@ -116,16 +117,13 @@ class BoundQuery:
 
     def with_new_types(self, schema: pa.Schema) -> pa.Schema | None:
         """The stream's schema with types for columns that held only NULL so far; None if there is no new type."""
-        empty = [field.name for field in self.schema if pa.types.is_null(field.type) and field.name in schema.names]
-        new_types = {name: schema.field(name).type for name in empty if not pa.types.is_null(schema.field(name).type)}
-        if not new_types:
-            return None
-        if known := set(new_types) & set(self.key_columns):
+        new_types = types_of_empty_columns(self.schema, schema)
+        if known := new_types.keys() & set(self.key_columns):
             name = min(known)
             raise DataError(
                 f"`{name}` partitions the stream, but its type was not known so far", fix="give it a type first"
             )
-        return pa.schema([pa.field(field.name, new_types.get(field.name, field.type)) for field in self.schema])
+        return with_types(self.schema, new_types) if new_types else None
 
     def migrate_schema(self, schema: pa.Schema) -> None:
         check_schema(self.compiled.query, column_kinds(schema))
@@ -137,21 +135,7 @@ class BoundQuery:
 
     def align(self, batch: pa.Table) -> pa.Table:
         """A later batch with the columns and types of the first."""
-        missing = [name for name in self.schema.names if name not in batch.schema.names]
-        if missing:
-            raise DataError(
-                f"this batch has no column `{missing[0]}`, which earlier ones had", fix="push batches of one schema"
-            )
-        batch = batch.select(self.schema.names)
-        if batch.schema.equals(self.schema):
-            return batch
-        try:
-            return batch.cast(self.schema)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-            raise DataError(
-                f"the column types of this batch differ from those of earlier ones: {error}",
-                fix="push batches of one schema",
-            ) from None
+        return align_rows(batch, self.schema)
 
     def events(self, rows: pa.Table, positions: Positions, order: Int64 | None) -> Events:
         """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order."""

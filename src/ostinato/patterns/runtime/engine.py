@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.matcher import Matcher
 from ostinato.patterns.runtime.matcher_factory import build_matcher
+from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.single_events import SingleEvents
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
@@ -47,6 +48,16 @@ class Statistics:
     states: int
     live: int
     bytes: int
+
+
+def late_error(late: int, count: int) -> DataError:
+    """For on_late="raise"."""
+    return DataError(
+        f"{late} of {count} events came later than events that were already read; none was taken",
+        fix=Message(
+            "sort the data by time, or allow ", Option("lateness"), " (events then wait that long for earlier ones)"
+        ),
+    )
 
 
 class Engine(EngineState):
@@ -85,10 +96,24 @@ class Engine(EngineState):
         matches = single.push(rows) if single is not None else None
         if matches is None:
             return None
+        return self.answer_single(matches)
+
+    def answer_single(self, matches: Sequence[Matches]) -> pa.Table:
+        """The answer to events that were read one by one."""
         table = self._collect(map(self._answer, matches)) if matches else self._nothing
         if self.history.crowded:
             self._close_history()
         return table
+
+    def read_released(self, released: ReleasedRows) -> pa.Table:
+        """The answer to rows that have been put in order."""
+        return self._collect(self._read(released))
+
+    @property
+    def answer_schema(self) -> pa.Schema:
+        """The columns of answers, once those of the stream are known."""
+        schema: pa.Schema = self._nothing.schema
+        return schema
 
     def push_each(self, batch: Any) -> Iterator[pa.Table]:
         """Like `push`, but yields the matches in tables while it reads: any number of matches, in little memory.
@@ -113,14 +138,7 @@ class Engine(EngineState):
                 return iter(())  # an empty list of events names no columns
             rows = self.conform(rows)
         if self.options.on_late == "raise" and (late_rows := self.reorder.count_late(rows)):
-            raise DataError(
-                f"{late_rows} of {len(rows)} events came later than events that were already read; none was taken",
-                fix=Message(
-                    "sort the data by time, or allow ",
-                    Option("lateness"),
-                    " (events then wait that long for earlier ones)",
-                ),
-            )
+            raise late_error(late_rows, len(rows))
         released, late = self.reorder.push(rows, range(self.events, self.events + len(rows)))
         self.events += len(rows)
         if len(late):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,32 @@ class History:
         self.schema = schema if schema.names else _BLANK
         self._kept, self._batch, self._selected = kept.cast(self.schema), None, None
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that are kept."""
+        return [] if self.schema is _BLANK else list(self.schema.names)
+
+    def widen(self, schema: pa.Schema) -> None:
+        """Keep these columns, too, between batches; rows kept so far have NULL there."""
+        more = [field for field in schema if field.name not in self.schema.names and schema is not _BLANK]
+        if not more:
+            return
+        kept, positions = self.kept, self.kept_positions
+        columns = {name: kept[name] for name in self.names} | {f.name: pa.nulls(len(kept), f.type) for f in more}
+        self.schema = pa.schema([*(self.schema if self.schema is not _BLANK else ()), *more])
+        self.drop()
+        self.load(pa.table(columns, schema=self.schema), positions)
+
+    def frozen(self) -> History:
+        """The rows as they are now, whatever is forgotten later."""
+        if self._rows:
+            self._settle_rows()
+        if len(self._parts) > _MANY_CHUNKS:
+            self._settle()
+        other = copy(self)
+        other._parts = list(self._parts)
+        return other
+
     def open(self, batch: pa.Table, positions: Positions) -> None:
         """Make a batch available; `positions` are ascending."""
         if self._rows:
@@ -125,6 +152,10 @@ class History:
         if self._batch is not None and len(self.batch_positions):
             self._parts.append((self._batch, self.batch_positions))
             self._part_rows += len(self.batch_positions)
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget the batch's rows, which no match holds."""
         self._batch, self._selected, self.batch_positions = None, None, _NONE
 
     @property

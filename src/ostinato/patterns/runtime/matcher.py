@@ -98,7 +98,7 @@ class Matcher(ABC):
         cursor = state.cursor
         cursor[protocol.AT] = 0
         if mode == protocol.WRITE and not len(state.ends):
-            self._replace_output(_CHUNK_VALUES, _CHUNK_VALUES)
+            self.replace_output(_CHUNK_VALUES, _CHUNK_VALUES)
         clock = self.scope.limits.clock()
         while True:
             state.fuel[protocol.FUEL] = _STEPS
@@ -109,7 +109,7 @@ class Matcher(ABC):
                     self._grow_output()
                     continue
                 if status == protocol.COMPLETED:
-                    yield self._take_output()
+                    yield self.take_output()
                     clock = self.scope.limits.clock()
                     continue
             if status not in (protocol.DONE, protocol.OUTPUT_FULL):
@@ -124,7 +124,7 @@ class Matcher(ABC):
                 values, ends, origins = state.values[:used], state.ends[:count], state.origins[:count]
                 # Full: a fresh output, large enough for the match that did not fit.
                 room = max(len(state.values), 2 * int(cursor[protocol.PENDING]) if count == 0 else 0)
-                self._replace_output(*(0, 0) if status == protocol.DONE else (room, len(state.ends)))
+                self.replace_output(*(0, 0) if status == protocol.DONE else (room, len(state.ends)))
                 cursor[protocol.MATCHES] = cursor[protocol.VALUES] = 0
                 if count:
                     yield Chunk(values, np.concatenate([np.zeros(1, np.int64), ends]), origins)
@@ -143,12 +143,12 @@ class Matcher(ABC):
         if state.codes is not one.codes:
             self.show(one, protocol.WRITE)
         if not len(state.ends):
-            self._replace_output(_FEW_VALUES, _FEW_VALUES)
+            self.replace_output(_FEW_VALUES, _FEW_VALUES)
         cursor = state.cursor
         cursor[protocol.AT] = 0
         state.fuel[protocol.FUEL] = _STEPS
         if self.call() == protocol.DONE:
-            return (self._take_output(),) if cursor[protocol.MATCHES] else ()
+            return (self.take_output(),) if cursor[protocol.MATCHES] else ()
         return list(self.run(replace(one, key_count=len(state.key_count))))
 
     def may_hold_last(self, live: int) -> bool:
@@ -175,7 +175,7 @@ class Matcher(ABC):
         self.scope.limits.check_memory(self.bytes + state.values.nbytes)
         self.scope.limits.check_matches(int(state.cursor[protocol.MATCHES]))
 
-    def _take_output(self) -> Chunk:
+    def take_output(self) -> Chunk:
         """A copy of what was written, which is not output any more."""
         state, cursor = self.state, self.state.cursor
         count, used = int(cursor[protocol.MATCHES]), int(cursor[protocol.VALUES])
@@ -183,7 +183,7 @@ class Matcher(ABC):
         offsets = np.concatenate([np.zeros(1, np.int64), state.ends[:count]])
         return Chunk(state.values[:used].copy(), offsets, state.origins[:count].copy())
 
-    def _replace_output(self, values: int, matches: int) -> None:
+    def replace_output(self, values: int, matches: int) -> None:
         """Room for so many marked events and matches; what was written is another's now."""
         state = self.state
         state.values = np.empty(values, np.int64)

@@ -47,6 +47,12 @@ class Matches:
         return Matches(positions, found, chunk.offsets, events.keys_at(chunk.origins), chunk.origins)
 
     @staticmethod
+    def of(chunk: Chunk, keys: Int64) -> Matches:
+        """Matches in these partitions."""
+        positions, symbols = chunk.values >> SYMBOL_BITS, chunk.values & _SYMBOL_MASK
+        return Matches(positions, symbols, chunk.offsets, keys, chunk.origins)
+
+    @staticmethod
     def concat(parts: Sequence[Matches]) -> Matches:
         if len(parts) == 1:
             return parts[0]

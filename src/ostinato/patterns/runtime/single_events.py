@@ -91,7 +91,7 @@ class SingleEvents:
             return None
         seen: list[SingleRow] = []
         for place, row in enumerate(rows, position):
-            event = self._see(row, place)
+            event = self.see(row, place)
             if event is None or event.tick < reorder.watermark:
                 return None
             seen.append(event)
@@ -101,7 +101,7 @@ class SingleEvents:
         for event in seen:
             self.engine.events += 1
             for released in reorder.push_one(event):
-                found += self._read(released)
+                found += self.read(released)
         return found
 
     def _take_over(self) -> bool:
@@ -110,13 +110,13 @@ class SingleEvents:
         if reorder.waiting > _MOST_WAITING:
             return False
         rows = zip(reorder.rows.to_pylist(), reorder.positions.tolist(), strict=True)
-        seen = [self._see(row, position) for row, position in rows]
+        seen = [self.see(row, position) for row, position in rows]
         plain = [row for row in seen if row is not None]
         if len(plain) == len(seen):
             reorder.load_single(plain)
         return len(plain) == len(seen)
 
-    def _see(self, row: Row, position: int) -> SingleRow | None:
+    def see(self, row: Row, position: int) -> SingleRow | None:
         """What the query sees of an event, if all of that is plain."""
         get = row.get
         values = [get(name) for name in self.names]
@@ -146,7 +146,7 @@ class SingleEvents:
             ]
         )
 
-    def _read(self, row: SingleRow) -> Sequence[Matches]:
+    def read(self, row: SingleRow) -> Sequence[Matches]:
         """Let the kernel read an event."""
         engine, event, position = self.engine, row.event, row.position
         stream, matcher, place = engine.stream, engine.matcher, engine.read

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
+from ostinato.core.columns.keys import KeyTable
 from ostinato.core.deadlines import reach
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
@@ -96,7 +97,7 @@ class EngineState:
             names = {columns["type"] or DEFAULT_TYPE, *columns["order_by"], *required_attributes(self.compiled.query)}
             self.bind(with_columns(rows, names, time=columns["time"]))
         elif rows.num_columns and (grown := self._stream.with_new_types(rows.schema)):
-            self._migrate_types(grown)
+            self.migrate_types(grown)
         return self.stream.align(rows) if rows.num_columns else self.stream.schema.empty_table()
 
     def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
@@ -163,11 +164,12 @@ class EngineState:
             waits.append(Wait(reach(stream.clock, length), from_last, branch=absence.branch))
         return WaitingMatches(query.strategy, waits, self.compiled.stops)
 
-    def _migrate_types(self, schema: pa.Schema) -> None:
-        """Continue with types for columns that held only NULL so far."""
+    def migrate_types(self, schema: pa.Schema, *, rows: bool = True) -> None:
+        """Continue with types for columns that held only NULL so far; without `rows`, another keeps them."""
         self.stream.migrate_schema(schema)
         self.matcher.migrate_terms(self.stream.terms)
-        self.history.migrate_schema(self._kept_columns(schema))
+        if rows:
+            self.history.migrate_schema(self._kept_columns(schema))
         self.reorder.load(self.reorder.rows.cast(schema), self.reorder.positions)
         self._nothing = self._no_matches(schema)
 
@@ -404,9 +406,14 @@ class EngineState:
         return self._table(matches)
 
     def _table(self, matches: Matches) -> pa.Table:
+        return self.table_of(matches, self.history, self.stream.keys)
+
+    def table_of(self, matches: Matches, history: History, keys: KeyTable | None) -> pa.Table:
+        """Matches as the answer shows them, whose rows and keys are there."""
         if not len(matches):
             return self._nothing
-        table = self._answers.table(matches, self.history, list(self.stream.key_values(matches.keys)))
+        by = keys.values(matches.keys) if keys is not None and self.compiled.tied_by is None else []
+        table = self._answers.table(matches, history, list(by))
         return table if table.schema.equals(self._nothing.schema) else cast_answer(table, self._nothing.schema)
 
     def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:

@@ -10,7 +10,7 @@ import pytest
 
 from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.jit import kernel, memory
-from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField, ViewField
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField, StructList, StructsField, ViewField
 from ostinato.core.jit.types import int64, struct_type
 
 
@@ -148,3 +148,29 @@ def test_the_fast_way_to_the_address_is_the_documented_one() -> None:
 def test_names_that_structs_need_for_themselves_are_refused(name: str) -> None:
     with pytest.raises(TypeError, match=f"Wrong: {name} is a name"):
         type("Wrong", (ArrayStruct,), {name: Field(np.int64, 1, "an array")})
+
+
+class Several(ArrayStruct):
+    inner = StructsField(Inner, "structs by number")
+    place = Field[int](np.int64, 0, "which one")
+
+
+@kernel(int64(struct_type(Several)))
+def read_several(struct: Several) -> int:
+    chosen = struct.inner[struct.place]
+    return chosen.sizes[0] + 10 * struct.inner[0].sizes[1]
+
+
+def test_structs_are_read_by_number() -> None:
+    inner = StructList(Inner(sizes=np.array([number, number + 1])) for number in range(4))
+    struct = Several(inner=inner, place=3)
+    assert read_several(struct) == 3 + 10
+    struct.inner = StructList([inner[3], inner[0]])
+    struct.place = 1
+    assert read_several(struct) == 0 + 40
+
+
+def test_several_structs_are_of_one_class() -> None:
+    wrong: Any = StructList([new_base()])
+    with pytest.raises(TypeError, match="inner must be a StructList of Inner"):
+        Several(inner=wrong, place=0)

@@ -1,0 +1,202 @@
+"""Where events stand, for all queries at once: in which partition, and where along which window.
+
+Queries with the same PARTITION BY share their keys, and those with the same window its bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int32, Int64
+from ostinato.core.clock import Clock
+from ostinato.core.columns.keys import KeyTable
+from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit.types import int32, int64, void
+from ostinato.core.window_bounds import lower_bound_function, lower_bounds
+from ostinato.patterns.kernels import protocol
+from ostinato.patterns.runtime.bound_query import BoundQuery
+
+TIME, PLACE = "time", "place"
+Ruler = str | int  # TIME, PLACE, or the number of the key frame in which events are counted
+
+
+@kernel(void(view(int32), array(int64), array(int64)))
+def _count_keys(keys: Int32, counts: Int64, out: Int64) -> None:
+    """out[i] is how many events of its key there have been, with this one."""
+    for row in range(out.size):
+        counts[keys[row]] += 1
+        out[row] = counts[keys[row]]
+
+
+@dataclass
+class KeyFrame:
+    """The partitions by some columns. Where equalities tie events, NULL and NaN are in none."""
+
+    columns: tuple[str, ...]
+    tied: bool
+    table: KeyTable = field(default_factory=KeyTable)
+    counts: Int64 = field(default_factory=lambda: np.zeros(0, np.int64))  # per key: its events so far
+
+    def encode(self, rows: pa.Table) -> Int32:
+        keys = self.table.encode([rows[name] for name in self.columns], self.columns)
+        if self.tied:
+            column = rows[self.columns[0]]
+            lost = np.asarray(column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False), bool)
+            if lost.any():
+                keys = np.where(lost, -1, keys).astype(np.int32)
+        return keys
+
+    def encode_one(self, values: tuple[Any, ...], fields: Sequence[pa.Field]) -> int:
+        if self.tied and (values[0] is None or values[0] != values[0]):
+            return -1
+        return self.table.id_of(values, fields)
+
+    def count(self, keys: Int32) -> Int64:
+        self._make_room()
+        counted = np.empty(len(keys), np.int64)
+        _count_keys(keys, self.counts, counted)
+        return counted
+
+    def count_one(self, key: int) -> int:
+        self._make_room()
+        self.counts[key] += 1
+        return int(self.counts[key])
+
+    def _make_room(self) -> None:
+        if (more := self.table.size - len(self.counts)) > 0:
+            self.counts = np.concatenate([self.counts, np.zeros(max(more, len(self.counts)), np.int64)])
+
+    def keep(self, kept: Int64) -> None:
+        """Forget all keys but these, which are numbered anew."""
+        self._make_room()
+        self.table, self.counts = KeyTable.from_table(self.table.to_table().take(kept)), self.counts[kept]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """Where some events stand, frame by frame."""
+
+    keys: Int32
+    ticks: Int64
+    lows: Int64
+
+
+class Frames:
+    """The frames of all queries."""
+
+    def __init__(self, schema: pa.Schema, clock: Clock | None) -> None:
+        self.schema, self.clock = schema, clock
+        self.read = 0  # events placed so far
+        self.keys: list[KeyFrame] = []
+        self.rulers: list[Ruler] = []
+        self._lows: list[tuple[int, float]] = []  # a place among rulers, and how far back a window reaches
+        self._low_of: list[Callable[[int], int]] = []
+        self._last_lows: list[int] = []
+
+    @property
+    def low_count(self) -> int:
+        return len(self._lows)
+
+    def lowest(self, number: int) -> int:
+        """The lower bound of the last event, in one frame; -1: where no such bound is."""
+        return self._last_lows[number] if 0 <= number < len(self._last_lows) else protocol.FOREVER
+
+    def advance(self, tick: int) -> bool:
+        """Time has reached a tick; returns whether bounds along time have moved since the last event."""
+        moved = False
+        for number, (ruler, _) in enumerate(self._lows):
+            if self.rulers[ruler] == TIME and number < len(self._last_lows):
+                low = self._low_of[number](tick)
+                moved |= low > self._last_lows[number]
+                self._last_lows[number] = max(low, self._last_lows[number])
+        return moved
+
+    def of(self, stream: BoundQuery) -> tuple[int, int, int, int]:
+        """The frames of a query: of keys, ticks, lower bounds, and of bounds below which all its matches have expired,
+        whatever their keys; -1 for none."""
+        key = self._key_frame(stream) if stream.key_columns else -1
+        window = stream.compiled.query.window
+        if stream.window == protocol.NO_WINDOW or window is None:
+            return key, -1, -1, -1
+        if stream.window == protocol.EVENT_WINDOW:
+            ruler = self._ruler(PLACE if key < 0 else key)
+            return key, ruler, -1, self._low_frame(ruler, stream.width) if key < 0 else -1
+        ruler = self._ruler(PLACE if stream.ruler is None else TIME)
+        low = self._low_frame(ruler, stream.event_width if stream.ruler is None else window.amount)
+        return key, ruler, low, low
+
+    def _low_frame(self, ruler: int, amount: float) -> int:
+        if (ruler, amount) not in self._lows:
+            self._lows.append((ruler, amount))
+            self._low_of.append(self._low_function(ruler, amount))
+        return self._lows.index((ruler, amount))
+
+    def _key_frame(self, stream: BoundQuery) -> int:
+        wanted = (stream.key_columns, stream.ties is not None)
+        known = [(frame.columns, frame.tied) for frame in self.keys]
+        if wanted not in known:
+            self.keys.append(KeyFrame(*wanted))
+            return len(known)
+        return known.index(wanted)
+
+    def _ruler(self, ruler: Ruler) -> int:
+        if ruler not in self.rulers:
+            self.rulers.append(ruler)
+        return self.rulers.index(ruler)
+
+    def _low_function(self, ruler: int, amount: float) -> Callable[[int], int]:
+        if self.rulers[ruler] == PLACE:
+            return lambda tick: tick - int(amount) + 1
+        assert self.clock is not None
+        return lower_bound_function(self.clock, amount)
+
+    def place(self, rows: pa.Table) -> Placed:
+        """Where rows stand, which come next in the stream."""
+        count = len(rows)
+        keys = np.empty((len(self.keys), count), np.int32)
+        for number, frame in enumerate(self.keys):
+            keys[number] = frame.encode(rows)
+        ticks = np.empty((len(self.rulers), count), np.int64)
+        for number, ruler in enumerate(self.rulers):
+            if ruler == PLACE:
+                ticks[number] = np.arange(self.read, self.read + count)
+            elif ruler == TIME:
+                assert self.clock is not None
+                ticks[number] = self.clock.ticks(rows[self.clock.column])
+            else:
+                assert isinstance(ruler, int)
+                ticks[number] = self.keys[ruler].count(keys[ruler])
+        lows = np.empty((len(self._lows), count), np.int64)
+        for number, (place, amount) in enumerate(self._lows):
+            if self.rulers[place] == PLACE:
+                lows[number] = ticks[place] - (int(amount) - 1)
+            else:
+                assert self.clock is not None
+                lows[number] = lower_bounds(self.clock, ticks[place], amount)
+        self.read += count
+        if count:
+            self._last_lows = lows[:, -1].tolist()
+        return Placed(keys, ticks, lows)
+
+    def place_one(self, values: Mapping[str, Any], tick: int, out: Placed) -> None:
+        """Where one event stands, which comes next in the stream; written to the first column of `out`."""
+        for number, frame in enumerate(self.keys):
+            fields = [self.schema.field(name) for name in frame.columns]
+            out.keys[number, 0] = frame.encode_one(tuple([values[name] for name in frame.columns]), fields)
+        for number, ruler in enumerate(self.rulers):
+            out.ticks[number, 0] = (
+                self.read
+                if ruler == PLACE
+                else tick
+                if ruler == TIME
+                else self.keys[int(ruler)].count_one(int(out.keys[int(ruler), 0]))
+            )
+        for number, (place, _) in enumerate(self._lows):
+            out.lows[number, 0] = self._low_of[number](int(out.ticks[place, 0]))
+        self._last_lows = out.lows[:, 0].tolist()
+        self.read += 1

@@ -1,0 +1,403 @@
+"""Queries that one kernel runs together (patterns/kernels/live.py), and what they need while it does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int32, Int64
+from ostinato.core.clock import Clock
+from ostinato.core.columns.name_matcher import NameMatcher
+from ostinato.core.events import StreamColumns
+from ostinato.core.jit import prefetch
+from ostinato.core.jit.array_struct import StructList
+from ostinato.core.reorder import ReleasedRows, written_out
+from ostinato.core.stopwatch import Stopwatch
+from ostinato.errors import LimitError
+from ostinato.patterns.kernels import live, live_layout, protocol
+from ostinato.patterns.kernels.live_layout import LiveState
+from ostinato.patterns.live.found import Chunks, Found
+from ostinato.patterns.live.frames import Frames, Placed
+from ostinato.patterns.live.matches import Answers, QueryMatches
+from ostinato.patterns.live.statistics import QueryStatistics
+from ostinato.patterns.live.wake_index import WakeIndex
+from ostinato.patterns.runtime.direct import Direct
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.history import History
+from ostinato.patterns.runtime.matcher import extend
+from ostinato.patterns.runtime.matches import Matches
+
+_STEPS = 1 << 22  # at a time, some hundredths of a second: then Python looks at signals and clocks
+_PAIRS = 1 << 18  # of events and queries, at least, that are sorted at a time
+_FEW_MATCHES, _MANY_VALUES = 16, 1 << 20  # room for the output of a query, at first and at most
+_FEW_NODES = 256  # of a query at first: those of a thousand queries should be in the cache
+_MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
+_MOST_NUMBERS = 1 << 12  # of one query
+_COUNTERS = ("reads", "steps", "matches")
+Stop = Callable[[str, LimitError], None]
+Values = Callable[[Sequence[str]], Sequence[Any]]  # of an event, by name
+_ROWS_PER_QUERY = 64  # kept rows for each query, before looking for unneeded ones pays
+
+
+def is_shareable(engine: Engine) -> bool:
+    """Whether an engine that is bound can be run together with others: by the plain kernel, and nothing around it."""
+    compiled, stream, encoder = engine.compiled, engine.stream, engine.stream.encoder
+    more = (engine.waiting, engine.first, engine.skips, engine.distinct)
+    if any(part is not None for part in more) or compiled.keeps_places or stream.recent:
+        return False
+    if not isinstance(engine.matcher, Direct) or stream.window == protocol.KEY_WINDOW:
+        return False
+    window = compiled.query.window
+    along = window is not None and window.kind == "attribute"
+    tied = stream.ties is not None and compiled.contiguous
+    return not (along or tied or encoder.casts) and 0 < encoder.numbers <= _MOST_NUMBERS
+
+
+class SharedQueries:
+    """Queries by number. A query that reaches a limit of its own is given to `stop`, and the others go on."""
+
+    def __init__(self, schema: pa.Schema, columns: StreamColumns, clock: Clock | None, stop: Stop) -> None:
+        prefetch(live.read)
+        self.schema, self.columns, self.stop = schema, columns, stop
+        self.index = WakeIndex(schema, typed=columns.type is not None)
+        self.frames = Frames(schema, clock)
+        self.engines: dict[int, Engine] = {}  # replaced, not changed: matches that were given read it later
+        self._names: dict[int, str] = {}  # so is this
+        self.history = History(pa.schema([]))
+        self._seconds = 0.0
+        self._fewest = 1 << 62  # matches at once that some query may have
+        self._slots: list[Direct] = []
+        self._free: list[int] = []
+        self._frames_of: list[tuple[int, int, int, int]] = []
+        self._matcher: NameMatcher | None = None
+        self._stale = True
+        self.state = LiveState(
+            queries=StructList(()), wake=self.index.tables, frames=np.zeros((0, 4), np.int32),
+            cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64), **_empty_arrays(),
+        )  # fmt: skip
+
+    def add(self, name: str, engine: Engine) -> int:
+        """Begin to run a query; returns its number."""
+        assert isinstance(engine.matcher, Direct)
+        self.history.widen(engine.history.schema)
+        engine.history = self.history
+        matcher, frames = engine.matcher, self.frames.of(engine.stream)
+        number = self._free.pop() if self._free else len(self._slots)
+        if number == len(self._slots):
+            self._slots.append(matcher)
+            self._frames_of.append(frames)
+        self._slots[number], self._frames_of[number] = matcher, frames
+        self._fewest = min(self._fewest, engine.options.limits.matches)
+        if frames[0] >= 0:
+            engine.stream.keys = self.frames.keys[frames[0]].table
+        else:
+            matcher.grow_keys(max(0, 1 - len(matcher.state.key_count)))
+        matcher.state.mode = protocol.WRITE
+        matcher.state.update(nodes=np.zeros(4 * _FEW_NODES, np.int64), marks=np.zeros(_FEW_NODES, np.int64))
+        _make_room(matcher, _FEW_MATCHES)
+        self.index.add(number, engine.compiled, engine.stream.encoder)
+        self.engines, self._names = self.engines | {number: engine}, self._names | {number: name}
+        if number < len(self.state.reads):
+            self.state.newest[number] = protocol.FOREVER
+            for name in _COUNTERS:
+                getattr(self.state, name)[number] = 0
+        self._stale = True
+        return number
+
+    def remove(self, number: int) -> None:
+        self.index.remove(number)
+        self.engines = {other: engine for other, engine in self.engines.items() if other != number}
+        self._names = {other: name for other, name in self._names.items() if other != number}
+        self._free.append(number)
+        self._stale = True
+
+    def _refresh(self) -> None:
+        if not self._stale:
+            return
+        self._stale = False
+        count = len(self._slots)
+        self.index.refresh(count)
+        state = self.state
+        more = count - len(state.reads)
+        state.update(
+            queries=StructList(matcher.state for matcher in self._slots),
+            frames=np.array(self._frames_of, np.int32).reshape(-1, 4),
+            stamps=np.zeros(count, np.int64), numbers=np.zeros(count, np.int32), candidates=np.zeros(count, np.int32),
+            counts=np.zeros(count, np.int64), ends=np.zeros(count, np.int64), awake=np.zeros(count, np.int32),
+            completed=np.zeros(count, np.int32), noted=np.zeros(count, np.int32), out_counts=np.zeros(count, np.int64),
+            **{name: extend(getattr(state, name), more, 0) for name in _COUNTERS},
+            newest=extend(state.newest, more, protocol.FOREVER),
+        )  # fmt: skip
+        room = max(_PAIRS, 4 * count)
+        if len(state.rows) < room:
+            pairs = {"pair_queries", "pair_rows", "pair_codes", "rows", "codes"}
+            state.update(**{name: np.empty(room, np.int32) for name in pairs})
+        frames = self.frames
+        self._one = Placed(
+            np.zeros((len(frames.keys), 1), np.int32),
+            np.zeros((len(frames.rulers), 1), np.int64),
+            np.zeros((frames.low_count, 1), np.int64),
+        )
+        self._one_type, self._one_position = np.zeros(1, np.int32), np.zeros(1, np.int64)
+        self._one_class = np.zeros((len(self.index.features), 1), np.int32)
+        self._features = list(self.index.features.values())
+        self._matcher = None
+
+    def read(self, released: ReleasedRows) -> list[Answers]:
+        """Read rows whose turn has come."""
+        begun = time.perf_counter()
+        self._refresh()
+        rows = released.rows
+        self.history.open(rows, released.positions)
+        positions = written_out(released.positions)
+        if released.order is not None:
+            rows, positions = rows.take(pa.array(released.order)), positions[released.order]
+        placed = self.frames.place(rows)
+        self.state.update(
+            types=self._types(rows),
+            classes=np.array([feature.classify(rows) for feature in self._features], np.int32).reshape(-1, len(rows)),
+            keys=placed.keys,
+            ticks=placed.ticks,
+            lows=placed.lows,
+            positions=positions,
+        )
+
+        def values(row: int) -> Values:
+            return lambda names: [rows[name][row].as_py() for name in names]
+
+        found = self._answers(self._run(values))
+        if self._may_hold_last:
+            self.history.close()
+        else:
+            self.history.drop()
+        self._prune()
+        self._seconds += time.perf_counter() - begun
+        return found
+
+    def read_one(self, values: Mapping[str, Any], kind: str | None, tick: int, position: int) -> list[Answers]:
+        """Read one event, by the values of its attributes."""
+        begun = time.perf_counter()
+        self._refresh()
+        one, state = self._one, self.state
+        self._one_type[0] = self.index.types.get(kind, 0) if kind is not None else 0
+        for number, feature in enumerate(self._features):
+            self._one_class[number, 0] = feature.classify_one([values[name] for name in feature.names])
+        self.frames.place_one(values, tick, one)
+        self._one_position[0] = position
+        if state.types is not self._one_type:
+            state.update(
+                types=self._one_type,
+                classes=self._one_class,
+                keys=one.keys,
+                ticks=one.ticks,
+                lows=one.lows,
+                positions=self._one_position,
+            )
+        found = self._run(lambda row: lambda names: [values[name] for name in names])
+        if self._may_hold_last:
+            self.history.add(position, tuple([values[name] for name in self.history.names]))
+            self._prune()
+        answers = self._answers(found) if found is not None else []
+        self._seconds += time.perf_counter() - begun
+        return answers
+
+    def _answers(self, found: Found | None) -> list[Answers]:
+        """What was found, as it will be asked for: later, perhaps after queries have come and gone."""
+        if found is None or not len(found):
+            return []
+        history, engines, names = self.history.frozen(), self.engines, self._names
+        keys = {number: engines[number].stream.keys for number in engines} if self.frames.keys else {}
+
+        def expand() -> list[QueryMatches]:
+            return [
+                QueryMatches(
+                    names[number], len(matches), partial(engines[number].table_of, matches, history, keys.get(number))
+                )
+                for number, matches in found.by_query()
+            ]
+
+        return [Answers(len(found), expand)]
+
+    def advance(self, tick: int) -> None:
+        """Time has reached a tick: forget what has expired, if nothing was read since."""
+        if self.frames.advance(tick) and len(self.history.kept_positions):
+            self._forget()
+
+    def statistics(self, number: int) -> QueryStatistics:
+        state = self.state
+        if number >= len(state.reads):
+            return QueryStatistics(0, 0, self._slots[number].bytes, 0.0)
+        share = float(state.steps[number] + state.reads[number]) / max(1.0, float((state.steps + state.reads).sum()))
+        size = self._slots[number].bytes
+        return QueryStatistics(int(state.reads[number]), int(state.matches[number]), size, self._seconds * share)
+
+    def _types(self, rows: pa.Table) -> Int32:
+        numbers = np.zeros(len(rows), np.int32)
+        if self.columns.type is None or not self.index.types:
+            return numbers
+        if self._matcher is None:
+            self._matcher = NameMatcher(list(self.index.types))
+        begin = 0
+        for chunk in rows[self.columns.type].chunks:
+            self._matcher.match(chunk, numbers[begin : begin + len(chunk)])
+            begin += len(chunk)
+        return numbers
+
+    def _run(self, values: Callable[[int], Values]) -> Found | None:
+        state, cursor = self.state, self.state.cursor
+        cursor[: live_layout.SERIAL] = 0
+        cursor[live_layout.FUEL] = _STEPS
+        chunks: Chunks = {}
+        clocks: dict[int, Stopwatch] = {}
+        while (status := live.read(state)) != protocol.DONE:
+            if status == live_layout.NEED_POSTINGS:
+                probe, place = int(cursor[live_layout.NEEDED]), int(cursor[live_layout.NEEDED_FOR])
+                self.index.find_postings(probe, place, values(int(cursor[live_layout.ROW])))
+                continue
+            if status == live_layout.NEED_QUERY_CODE:
+                self.index.find_code(int(cursor[live_layout.NEEDED]), int(cursor[live_layout.NEEDED_FOR]))
+                continue
+            cursor[live_layout.FUEL] = _STEPS
+            number = int(state.awake[cursor[live_layout.NEXT]])
+            try:
+                self._provide(number, status, chunks, clocks)
+            except LimitError as error:
+                own = self._slots[number].state.cursor
+                own[protocol.MATCHES] = own[protocol.VALUES] = 0
+                chunks.pop(number, None)
+                cursor[live_layout.NEXT] += 1
+                cursor[live_layout.BEGUN] = 0
+                self.stop(self._names[number], error)
+        return self._take_all(chunks) if cursor[live_layout.COMPLETED] or chunks else None
+
+    def _provide(self, number: int, status: int, chunks: Chunks, clocks: dict[int, Stopwatch]) -> None:
+        """What a query stopped for."""
+        matcher, limits = self._slots[number], self.engines[number].options.limits
+        clocks.setdefault(number, limits.clock()).check()
+        if status == live_layout.NEED_KEYS:
+            known = len(matcher.state.key_count)
+            wanted = int(self.state.cursor[live_layout.NEEDED_FOR]) + 1
+            matcher.grow_keys(max(wanted - known, known))
+        elif status == protocol.OUTPUT_FULL:
+            if matcher.state.cursor[protocol.MATCHES]:
+                chunk = matcher.take_output()
+                chunks.setdefault(number, []).append(Matches.of(chunk, self._keys_at(number, chunk.origins)))
+                self.state.matches[number] += len(chunk)
+            limits.check_matches(sum(map(len, chunks.get(number, ()))))
+            _make_room(matcher, max(2 * len(matcher.state.ends), int(matcher.state.cursor[protocol.PENDING])))
+        elif status != protocol.PAUSED:
+            matcher.provide(status, matcher.one)
+
+    def _check_matches(self) -> None:
+        """Stop the queries that have completed more matches than they may."""
+        for number in self.state.completed[: int(self.state.cursor[live_layout.COMPLETED])].tolist():
+            own = self._slots[number].state.cursor
+            try:
+                self.engines[number].options.limits.check_matches(int(own[protocol.MATCHES]))
+            except LimitError as error:
+                own[protocol.MATCHES] = own[protocol.VALUES] = 0
+                self.stop(self._names[number], error)
+
+    def _keys_at(self, number: int, rows: Int64) -> Int64:
+        """The partitions of some events, for one query."""
+        frame = self._frames_of[number][0]
+        return self.state.keys[frame][rows].astype(np.int64) if frame >= 0 else np.zeros(len(rows), np.int64)
+
+    def _take_all(self, chunks: Chunks) -> Found:
+        state = self.state
+        matches, values = live.measure_output(state)
+        if matches > self._fewest:
+            self._check_matches()
+            matches, values = live.measure_output(state)
+        state.update(
+            out_values=np.empty(values, np.int64),
+            out_ends=np.empty(matches, np.int64),
+            out_origins=np.empty(matches, np.int64),
+            out_keys=np.empty(matches, np.int64),
+        )
+        live.collect_output(state)
+        count = int(state.cursor[live_layout.COMPLETED])
+        queries, counts = state.completed[:count].copy(), state.out_counts[:count].copy()
+        return Found(queries, counts, state.out_values, state.out_ends, state.out_origins, state.out_keys, chunks)
+
+    def names(self) -> list[str]:
+        """The attributes that events are read by."""
+        self._refresh()
+        keys = [name for frame in self.frames.keys for name in frame.columns]
+        return [*self.index.read_names(), *keys, *self.history.names]
+
+    def migrate_schema(self, schema: pa.Schema) -> None:
+        """Go on with types for columns that held only NULL so far."""
+        self.schema = self.frames.schema = schema
+        self.history.migrate_schema(pa.schema([schema.field(name) for name in self.history.names]))
+        for engine in self.engines.values():
+            engine.migrate_types(schema, rows=False)
+        index = WakeIndex(schema, typed=self.columns.type is not None)
+        for number, engine in self.engines.items():
+            index.add(number, engine.compiled, engine.stream.encoder)
+        self.index, self.state.wake = index, index.tables
+        self._stale = True
+
+    def _prune(self) -> None:
+        """Forget what can no longer matter, from time to time."""
+        if self.history.crowded:
+            self._forget()
+
+    def _forget(self) -> None:
+        frames = self.frames
+        for number in self.engines:
+            matcher, (key, _, low, _) = self._slots[number], self._frames_of[number]
+            if matcher.state.window == protocol.EVENT_WINDOW:
+                counts = matcher.state.key_count
+                if key < 0:
+                    counts[0] = frames.read
+                else:
+                    known = min(len(counts), len(frames.keys[key].counts))
+                    counts[:known] = frames.keys[key].counts[:known]
+            matcher.compact(frames.lowest(low))
+        self._forget_keys()
+        live = [np.zeros(0, np.int64), *(self._slots[number].live_positions() for number in self.engines)]
+        self.history.keep(np.unique(np.concatenate(live)))
+        self.history.next_prune = max(self.history.next_prune, _ROWS_PER_QUERY * len(self.engines))
+
+    def _forget_keys(self) -> None:
+        """Forget keys without partial matches, once there are many and most have none."""
+        for place, frame in enumerate(self.frames.keys):
+            known = frame.table.size
+            own = [number for number in self.engines if self._frames_of[number][0] == place]
+            if known < _MANY_KEYS or not own:
+                continue
+            live_keys = np.zeros(known, np.bool_)
+            for number in own:
+                found = self._slots[number].live_keys()[:known]
+                live_keys[: len(found)] |= found
+            kept = np.flatnonzero(live_keys)
+            if 2 * len(kept) > known:
+                continue
+            for number in own:
+                matcher = self._slots[number]
+                matcher.grow_keys(max(0, known - len(matcher.state.key_count)))
+                matcher.keep_keys(kept)
+            frame.keep(kept)
+            for number in own:
+                self.engines[number].stream.keys = frame.table
+
+    @property
+    def _may_hold_last(self) -> bool:
+        """Whether a later match may contain one of the events just read."""
+        return bool(self.state.cursor[live_layout.HELD])
+
+
+def _make_room(matcher: Direct, matches: int) -> None:
+    matcher.replace_output(min(4 * matches, max(_MANY_VALUES, 2 * matches)), min(matches, _MANY_VALUES))
+
+
+def _empty_arrays() -> dict[str, Any]:
+    given = {"queries", "wake", "frames", "cursor"}
+    fields = LiveState.PLACED.items()
+    return {name: np.zeros((0,) * field.dimensions, field.dtype) for name, field in fields if name not in given}

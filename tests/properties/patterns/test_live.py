@@ -1,0 +1,110 @@
+"""Many queries in one engine give the rows that each gives in an engine of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import ostinato as ost
+from ostinato.errors import LimitError, QueryError
+from ostinato.patterns.query import PatternQuery
+from ostinato.patterns.syntax.format import to_text
+from ostinato.patterns.syntax.nodes import Query
+from support.generators.cel import Row, correlated_queries, queries, streams, table
+
+pieces = st.lists(st.tuples(st.sampled_from(("table", "list", "dicts")), st.integers(0, 6)), max_size=5)
+Pieces = list[tuple[str, int]]
+FEW = ost.Limits(matches=10_000, memory=64 << 20)
+
+
+def compiled(asked: list[Query]) -> dict[str, PatternQuery]:
+    found: dict[str, PatternQuery] = {}
+    for number, query in enumerate(asked):
+        try:
+            found[f"q{number}"] = ost.cel(to_text(query))
+        except QueryError:
+            continue
+    assume(found)
+    return found
+
+
+def in_pieces(rows: list[Row], cut: Pieces) -> list[Any]:
+    """Rows in pieces, each as something that can be pushed; the last ones one at a time."""
+    at, found = 0, list[Any]([table([])])
+    for way, size in [*cut, ("dicts", len(rows))]:
+        piece, at = rows[at : at + size], at + size
+        found += piece if way == "dicts" else [table(piece) if way == "table" or not piece else piece]
+    return found
+
+
+def check(named: dict[str, PatternQuery], rows: list[Row], cut: Pieces, **options: Any) -> None:
+    live = ost.engine(named, limits=FEW, **options)
+    alone = {name: query.engine(limits=FEW, **options) for name, query in named.items()}
+    found: dict[str, list[Any]] = {name: [] for name in named}
+    expected: dict[str, list[Any]] = {name: [] for name in named}
+    for piece in [*in_pieces(rows, cut), None]:
+        matches = live.flush() if piece is None else live.push(piece)
+        for name, each in list(alone.items()):
+            try:
+                answer = each.flush() if piece is None else each.push(piece)
+            except LimitError as error:
+                stopped = live.stats().queries[name].stopped
+                assert stopped is not None and stopped.splitlines()[0] == str(error).splitlines()[0]
+                del alone[name], found[name], expected[name]
+            else:
+                expected[name] += answer.to_pylist()
+        assert len(matches) == sum(matches.counts().values())
+        for name, answer in matches.tables.items():
+            found[name] += answer.to_pylist()
+    assert found == expected
+
+
+@settings(max_examples=150)
+@given(st.lists(queries(wider_filters=True), min_size=1, max_size=4), streams(max_size=30), pieces)
+def test_any_queries(asked: list[Query], rows: list[Row], cut: Pieces) -> None:
+    check(compiled(asked), rows, cut)
+
+
+@settings(max_examples=60)
+@given(st.lists(correlated_queries() | queries(), min_size=1, max_size=3), streams(max_size=24), pieces)
+def test_queries_that_compare_events(asked: list[Query], rows: list[Row], cut: Pieces) -> None:
+    check(compiled(asked), rows, cut)
+
+
+@settings(max_examples=60)
+@given(st.lists(queries(), min_size=1, max_size=3), streams(max_size=24), pieces, st.randoms(use_true_random=False))
+def test_events_that_wait(asked: list[Query], rows: list[Row], cut: Pieces, random: Any) -> None:
+    asked = [query for query in asked if query.window is None or query.window.kind != "attribute"]
+    rows = sorted(rows, key=lambda row: row["ts"] + random.randrange(3))
+    check(compiled(asked), rows, cut, lateness=3)
+
+
+@settings(max_examples=60)
+@given(st.lists(queries(), min_size=2, max_size=4), streams(max_size=12), st.integers(0, 12), st.integers(0, 12))
+def test_queries_that_come_and_go(asked: list[Query], rows: list[Row], first: int, second: int) -> None:
+    """A query gives what it would give of the events that came while it was there."""
+    named = compiled(asked)
+    late, *others = named
+    begin, end = sorted((first, second))
+    live = ost.engine({name: named[name] for name in others}, limits=FEW)
+    live.push(table([]))
+    own = named[late].engine(limits=FEW)
+    own.push(table([]))
+    found, expected = list[Any](), list[Any]()
+    for number, row in enumerate(rows):
+        if number == begin:
+            live.add(late, named[late])
+        if number == end and begin < len(rows):
+            if begin == end:
+                live.push(table([]))
+            live.remove(late)
+        answer = live.push(row).tables.get(late, pa.table({}))
+        if begin <= number < end:
+            found.append(len(answer))
+            expected.append(len(own.push(row)))
+        else:
+            assert not len(answer)
+    assert found == expected

@@ -1,0 +1,206 @@
+"""An engine for many queries: what it takes, what it gives, and that queries do not disturb each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import ostinato as ost
+
+SCHEMA = pa.schema(
+    {"ts": pa.int64(), "type": pa.string(), "k": pa.int64(), "v": pa.float64(), "w": pa.string()}.items()
+)
+BURST = ost.cel("SELECT x.v AS v, y.w AS w WHERE A AS x ; B AS y FILTER x[v > 10] WITHIN 10 seconds")
+PAIR = ost.cel("C ; B")
+QUIET = ost.cel("A AS x ; NOT B FOR 5 seconds")
+
+
+def event(kind: str, ts: int, **attributes: Any) -> dict[str, Any]:
+    return {"type": kind, "ts": ts} | attributes
+
+
+def test_matches_name_their_query() -> None:
+    live = ost.engine({"burst": BURST, "pair": PAIR})
+    live.push([event("A", 1, v=20.0), event("C", 2)])
+    matches = live.push(event("B", 3, w="yes"))
+    assert len(matches) == 2 and matches.counts() == {"burst": 1, "pair": 1}
+    assert list(matches) == [
+        {"query": "burst", "v": 20.0, "w": "yes"},
+        {"query": "pair", "start": 2, "end": 3, "positions": [1, 2]},
+    ]
+    assert matches.to_arrow().to_pylist()[0] == {
+        "query": "burst", "v": 20.0, "w": "yes", "start": None, "end": None, "positions": None,
+    }  # fmt: skip
+    assert repr(matches) == "<2 matches: burst: 1, pair: 1>"
+    assert live.push(event("D", 4)).to_arrow().column_names == ["query", "v", "w", "start", "end", "positions"]
+
+
+def test_one_query_needs_no_name() -> None:
+    live = ost.engine(PAIR, schema=SCHEMA)
+    assert live.queries == ["query"]
+    assert not len(live.push((1, "C", None, None, None)))
+    assert [match["positions"] for match in live.push([(2, "B", 1, 1.0, "x"), event("B", 3)])] == [[0, 1], [0, 2]]
+
+
+@pytest.mark.parametrize(
+    ("batch", "message"),
+    [
+        ((1, "A"), "has 2 values, and the stream has 5 columns"),
+        (event("A", 3, v="much"), "'much' as a scalar of type double"),
+        ({"type": "A"}, "no column `ts`"),
+        ([event("B", 1), 3], "events are"),
+    ],
+)
+def test_what_is_no_event(batch: Any, message: str) -> None:
+    live = ost.engine({"burst": BURST}, schema=SCHEMA)
+    with pytest.raises(ost.DataError, match=message):
+        live.push(batch)
+    assert live.stats().events == 0
+
+
+def test_a_tuple_needs_columns() -> None:
+    with pytest.raises(ost.DataError, match="the columns are not known yet"):
+        ost.engine(PAIR).push((1, "A"))
+
+
+def test_bad_options() -> None:
+    options: list[dict[str, Any]] = [
+        {"queries": 3}, {"queries": {"a": "A ; B"}}, {"queries": PAIR, "schema": 1}, {"queries": PAIR, "limits": 2},
+    ]  # fmt: skip
+    for each in options:
+        with pytest.raises(ost.OstinatoError, match=r"queries|schema|limits"):
+            ost.engine(**each)
+
+
+def test_a_query_that_does_not_fit_the_columns_is_named() -> None:
+    live = ost.engine({"good": PAIR, "bad": ost.cel("A AS x FILTER x.missing > 1")})
+    batch = pa.Table.from_pylist([event("C", 1, v=1.0)])
+    with pytest.raises(ost.QueryError, match="bad: unknown attribute"):
+        live.push(batch)
+    live.remove("bad")
+    assert live.push(batch).counts() == {}
+    assert live.push(event("B", 2)).counts() == {"good": 1}
+    with pytest.raises(ost.QueryError, match="worse: unknown attribute"):
+        live.add("worse", ost.cel("A AS x FILTER x.missing > 1"))
+    assert live.queries == ["good"]
+
+
+def test_queries_come_and_go() -> None:
+    live = ost.engine({"pair": PAIR}, schema=SCHEMA)
+    live.push(event("C", 1))
+    live.add("burst", BURST)
+    live.add("again", PAIR)
+    with pytest.raises(ost.OstinatoError, match="there is a query 'pair' already"):
+        live.add("pair", BURST)
+    live.push([event("A", 2, v=30.0), event("C", 3)])
+    matches = live.push(event("B", 4))
+    live.remove("pair")
+    assert matches.counts() == {"pair": 2, "burst": 1, "again": 1}
+    assert [match["positions"] for match in matches if match["query"] == "pair"] == [[2, 3], [0, 3]]
+    assert live.push(event("B", 5)).counts() == {"burst": 1, "again": 1}
+    live.add("pair", PAIR)
+    assert live.push([event("C", 6), event("B", 7)]).counts() == {"burst": 1, "again": 2, "pair": 1}
+    with pytest.raises(ost.OstinatoError, match="there is no query 'gone'"):
+        live.remove("gone")
+
+
+@pytest.mark.parametrize("many", ["A+ ; B", "SELECT MAX * WHERE A+ ; B ; NOT C FOR 1 second"])
+@pytest.mark.parametrize("single", [True, False])
+def test_a_query_that_reaches_a_limit_is_stopped_and_the_others_go_on(many: str, single: bool) -> None:
+    live = ost.engine({"many": ost.cel(many), "pair": PAIR}, limits=ost.Limits(matches=100), schema=SCHEMA)
+    rows = [event("A", ts) for ts in range(12)] + [event("C", 12), event("B", 13), event("D", 20)]
+    found: dict[str, int] = {}
+    for piece in rows if single else [rows]:
+        for name, count in live.push(piece).counts().items():
+            found[name] = found.get(name, 0) + count
+    assert found == {"pair": 1}
+    assert live.queries == ["pair"]
+    stopped = live.stats().queries["many"].stopped
+    assert stopped is not None and "limit matches=100" in stopped
+    live.remove("many")
+    assert list(live.stats().queries) == ["pair"]
+
+
+def test_limits_of_one_query() -> None:
+    live = ost.engine({"pair": PAIR}, schema=SCHEMA)
+    live.add("few", PAIR, limits=ost.Limits(matches=1))
+    live.push([event("C", 1), event("C", 2)])
+    assert live.push(event("B", 3)).counts() == {"pair": 2}
+    assert live.stats().queries["few"].stopped
+
+
+def test_statistics() -> None:
+    live = ost.engine({"burst": BURST, "pair": PAIR, "quiet": QUIET}, schema=SCHEMA)
+    live.push([event("A", 1, v=20.0), event("C", 2), event("D", 2), event("B", 3)])
+    stats = live.stats()
+    assert stats.events == 4 and stats.late == 0
+    assert {name: (each.events, each.matches) for name, each in stats.queries.items()} == {
+        "burst": (2, 1), "pair": (2, 1), "quiet": (4, 0),
+    }  # fmt: skip
+    assert all(each.bytes > 0 and each.seconds > 0 and each.stopped is None for each in stats.queries.values())
+
+
+def test_time_passes_for_all_queries() -> None:
+    live = ost.engine({"quiet": QUIET, "pair": PAIR}, lateness="2 seconds", schema=SCHEMA)
+    assert live.due() is None
+    live.push([event("C", 5), event("A", 4)])
+    assert live.due() == 4
+    assert not len(live.push(event("B", 3)))
+    assert live.push(event("A", 9)).counts() == {}
+    assert live.advance(to=16).counts() == {"quiet": 2}
+    assert live.due() is None
+    assert live.flush().counts() == {}
+    with pytest.raises(ost.OstinatoError, match="was flushed"):
+        live.push(event("B", 20))
+
+
+def test_late_events_are_collected() -> None:
+    live = ost.engine({"pair": PAIR}, on_late="collect", schema=SCHEMA)
+    live.push([event("C", 5)])
+    assert not len(live.push(event("B", 3)))
+    assert live.stats().late == 1 and live.late_events()["ts"].to_pylist() == [3]
+    strict = ost.engine({"pair": PAIR}, on_late="raise", schema=SCHEMA)
+    strict.push(event("C", 5))
+    with pytest.raises(ost.DataError, match="1 of 1 events came later"):
+        strict.push(event("B", 3))
+
+
+def test_a_column_without_values_gets_its_type_later() -> None:
+    live = ost.engine({"burst": BURST, "pair": PAIR, "quiet": ost.cel("SELECT LAST x.v AS v WHERE A AS x ; B")})
+    live.push(event("C", 1))
+    live.push(event("A", 2, v=20.5))
+    assert list(live.push(event("B", 3, w="x"))) == [
+        {"query": "burst", "v": 20.5, "w": "x"},
+        {"query": "pair", "start": 1, "end": 3, "positions": [0, 2]},
+        {"query": "quiet", "v": 20.5},
+    ]
+
+
+def test_types_that_are_numbers() -> None:
+    live = ost.engine({"pair": ost.cel("`3` AS x ; `4` AS y")})
+    live.push([{"ts": 1, "type": 3}, {"ts": 2, "type": 5}])
+    assert len(live.push({"ts": 3, "type": 4})) == 1
+
+
+def test_a_stream_without_types_or_time() -> None:
+    live = ost.engine({"rise": ost.cel("E AS x ; E AS y FILTER x[v > 10] AND y[v > 20]"), "any": ost.cel("ANY AS x")})
+    assert live.push(pa.table({"v": [11, 30]})).counts() == {"rise": 1, "any": 2}
+    assert live.push({"v": 5}).counts() == {"any": 1}
+    assert live.push({"v": 50}).counts() == {"rise": 2, "any": 1}
+    with pytest.raises(ost.DataError, match="no time column"):
+        live.advance(to=1)
+
+
+def test_memory_is_bounded_by_windows() -> None:
+    live = ost.engine({f"q{n}": ost.cel(f"A ; B PARTITION BY k WITHIN {n} EVENTS") for n in range(1, 4)}, schema=SCHEMA)
+    sizes = []
+    for step in range(12):
+        first = 10_000 * step
+        rows = {"ts": range(first, first + 10_000), "type": ["A"] * 10_000, "k": range(first, first + 10_000)}
+        empty = {"v": pa.nulls(10_000, pa.float64()), "w": pa.nulls(10_000, pa.string())}
+        live.push(pa.table({name: pa.array(values) for name, values in rows.items()} | empty, schema=SCHEMA))
+        stats = live.stats()
+        sizes.append(stats.bytes + sum(each.bytes for each in stats.queries.values()))
+    assert sizes[-1] <= 2 * max(sizes[:6])
