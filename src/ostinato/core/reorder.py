@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -156,14 +156,24 @@ class ReorderBuffer:
     def _release(self, rows: pa.Table, positions: Positions, ticks: Int64) -> ReleasedRows:
         """Those of the rows that wait, and of these further ones, that may be processed now."""
         if len(self.positions):
-            rows = pa.concat_tables([self.rows, rows])
+            rows = pa.concat_tables([self.rows, rows]).combine_chunks()
             positions = np.concatenate([self.positions, written_out(positions)])
             if self.clock is not None:
                 ticks = self.clock.ticks(rows[self.clock.column])
-        if self.lateness != 0 and self.clock is not None:
-            positions = written_out(positions)
-            # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.
-            ripe = ticks < self.watermark if self.binding.order_by else ticks <= self.watermark
+        if self.lateness == 0 or self.clock is None:
+            return ReleasedRows(rows, positions, time_order(rows, self.binding, ticks))
+        positions = written_out(positions)
+        # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.
+        side: Literal["left", "right"] = "left" if self.binding.order_by else "right"
+        if tick_span(ticks)[2]:
+            count = int(np.searchsorted(ticks, self.watermark, side=side))
+            waiting, left = rows.slice(count), positions[count:].copy()
+            if len(waiting) < count:  # a copy, which does not hold what was released in memory
+                waiting = waiting.take(pa.array(np.arange(len(waiting))))
+            self.load(waiting, left)
+            rows, positions, ticks = rows.slice(0, count), positions[:count], ticks[:count]
+        else:
+            ripe = ticks < self.watermark if side == "left" else ticks <= self.watermark
             self.load(rows.filter(pa.array(~ripe)).combine_chunks(), positions[~ripe])
             rows, positions, ticks = rows.filter(pa.array(ripe)), positions[ripe], ticks[ripe]
         return ReleasedRows(rows, positions, time_order(rows, self.binding, ticks))
