@@ -1,4 +1,4 @@
-"""The options of `detect` for a pattern, as types, for the verbs that hand them on."""
+"""The options of `detect` for a pattern, as types."""
 
 from __future__ import annotations
 

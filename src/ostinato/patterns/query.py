@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ostinato.core.options import OnLate
     from ostinato.patterns.diagram import Diagram
     from ostinato.patterns.limits import Limits
-    from ostinato.patterns.options import FrameOptions
+    from ostinato.patterns.options import FrameOptions, TableOptions
     from ostinato.patterns.runtime.engine import Engine
     from ostinato.patterns.sra.automaton import Automaton
 
@@ -50,38 +50,9 @@ class PatternQuery:
         return never + find_warnings(self._compiled.query)
 
     @overload
-    def detect(
-        self,
-        data: Frame,
-        /,
-        *,
-        time: str | None = None,
-        type: str | None = None,
-        order_by: Sequence[str] = (),
-        events: bool | None = None,
-        limits: Limits | None = None,
-        threads: int | None = None,
-        lateness: str | float | timedelta | None = None,
-        on_late: OnLate | None = None,
-        buckets: int | None = None,
-        parallel: int | None = None,
-        metrics: str | None = None,
-    ) -> Frame: ...
-
+    def detect(self, data: Frame, /, **options: Unpack[FrameOptions]) -> Frame: ...
     @overload
-    def detect(
-        self,
-        data: TableLike,
-        /,
-        *,
-        time: str | None = None,
-        type: str | None = None,
-        order_by: Sequence[str] = (),
-        events: bool | None = None,
-        limits: Limits | None = None,
-        threads: int | None = None,
-    ) -> pa.Table: ...
-
+    def detect(self, data: TableLike, /, **options: Unpack[TableOptions]) -> pa.Table: ...
     def detect(
         self,
         data: Any,

@@ -1,4 +1,4 @@
-"""The options of `detect` for rules on Spark, as types, for the verbs that hand them on."""
+"""The options of `detect` for rules, as types."""
 
 from __future__ import annotations
 
@@ -6,16 +6,26 @@ from datetime import timedelta
 from typing import TypedDict
 
 from ostinato.core.options import OnLate
+from ostinato.rules.limits import RuleLimits
 
 
-class FrameOptions(TypedDict, total=False):
-    """How rules run over a Spark DataFrame, but for `longest`: see `ostinato.spark.detect_rules`."""
-
+class _Options(TypedDict, total=False):
     begin: str | None
     end: str | None
     time: str | None
     type: str | None
     document: str | None
+
+
+class TableOptions(_Options, total=False):
+    """How rules run over a table."""
+
+    limits: RuleLimits | None
+
+
+class FrameOptions(_Options, total=False):
+    """How rules run over a Spark DataFrame, but for `longest`: see `ostinato.spark.detect_rules`."""
+
     lateness: str | float | timedelta | None
     on_late: OnLate | None
     buckets: int | None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ostinato.core.options import OnLate
     from ostinato.rules.incremental.engine import RuleEngine
     from ostinato.rules.limits import RuleLimits
-    from ostinato.rules.options import FrameOptions
+    from ostinato.rules.options import FrameOptions, TableOptions
 
 
 class RuleProgram:
@@ -59,36 +59,10 @@ class RuleProgram:
 
     @overload
     def detect(
-        self,
-        data: Frame,
-        /,
-        *,
-        begin: str | None = None,
-        end: str | None = None,
-        time: str | None = None,
-        type: str | None = None,
-        document: str | None = None,
-        lateness: str | float | timedelta | None = None,
-        on_late: OnLate | None = None,
-        buckets: int | None = None,
-        longest: str | float | timedelta | None = None,
-        metrics: str | None = None,
+        self, data: Frame, /, *, longest: str | float | timedelta | None = None, **options: Unpack[FrameOptions]
     ) -> Frame: ...
-
     @overload
-    def detect(
-        self,
-        data: TableLike,
-        /,
-        *,
-        begin: str | None = None,
-        end: str | None = None,
-        time: str | None = None,
-        type: str | None = None,
-        document: str | None = None,
-        limits: RuleLimits | None = None,
-    ) -> pa.Table: ...
-
+    def detect(self, data: TableLike, /, **options: Unpack[TableOptions]) -> pa.Table: ...
     def detect(
         self,
         data: Any,
