@@ -14,8 +14,8 @@ from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
-from support.answers import answer, check_out_of_order, engine, expected
-from support.generators.cel import Row, correlated_queries, loop_queries, streams, table
+from support.answers import answer, check_every_way, check_out_of_order, engine, expected
+from support.generators.cel import Row, correlated_queries, ended_loop_queries, loop_queries, streams, table
 
 
 def parsed(query: Query) -> Query:
@@ -67,6 +67,12 @@ def test_loops_that_look_back(query: Query, rows: list[Row], cut: int) -> None:
     assert answer(query, [*found, second.push(table(rows[cut:])), second.flush()]) == want
     assert answer(query, [running(query).run_batch(table(rows))]) == want
     assert count_table(running(query), table(rows)) == len(want)
+
+
+@settings(max_examples=80)
+@given(ended_loop_queries(), streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
+def test_conditions_on_loops_that_have_ended(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+    check_every_way(parsed(query), rows, cuts, restart)
 
 
 @settings(max_examples=30)

@@ -665,3 +665,41 @@ def _without_waits(formula: Formula) -> Formula:
     while isinstance(plain[0], nodes.Absent):
         plain = plain[1:]
     return replace(formula, parts=plain) if len(plain) > 1 else plain[0]
+
+
+@st.composite
+def ended_loop_queries(draw: Draw, /, **options: Any) -> nodes.Query:
+    """A query with a condition on all events of a loop, after that loop. `options` are those of `queries`."""
+    query = draw(queries(absent=False, wider_filters=True, max_depth=1, trailing=False, items=False, **options))
+    event, other = nodes.Event(_pick(draw, None, "A", None, "B"), "z"), nodes.Event(_pick(draw, None, "B"), "w")
+    body: Formula = _pick(draw, event, event, nodes.Sequence((event, other)), nodes.Sequence((other, event), ":"))
+    if _rarely(draw):
+        body = nodes.Filter(body, _looking_back(draw, "z", "z"))
+    least, most = _pick(draw, (1, None), (1, None), (2, None), (1, 3), (2, 2))
+    loop = nodes.Repeat(body, _pick(draw, ";", ";", "->", ":"), least, most)
+    last = nodes.Event(_pick(draw, None, "A", "B"), "u")
+    test = _of_loop(draw, _pick(draw, "u", None))
+    if _rarely(draw):
+        test = flat_call("or", [test, predicate(draw, "u")])
+    link = _pick(draw, ";", ";", "->", ":")
+    kind = _pick(draw, "after", "on it", "between", "in a loop")
+    if kind == "between" and not nodes.nullable(query.formula):
+        whole: Formula = nodes.Filter(nodes.Sequence((loop, query.formula, last), link), test)
+    elif kind == "on it":
+        whole = nodes.Sequence((loop, nodes.Filter(last, test)), link)
+    else:
+        whole = nodes.Filter(nodes.Sequence((loop, last), link), test)
+    if kind == "in a loop":
+        whole = nodes.Repeat(whole, _pick(draw, ";", ":"), *_pick(draw, (1, None), (1, 2)))
+    if kind != "between" and _pick(draw, True, False):
+        whole = nodes.Sequence((query.formula, whole), _pick(draw, ";", ":"))
+    return replace(query, formula=whole, items=_items(draw, whole, ()), groups=())
+
+
+def _of_loop(draw: Draw, own: str | None) -> Expr:
+    """A condition on all events z of a loop, perhaps compared with an event."""
+    if _rarely(draw):
+        return Call(_pick(draw, *COMPARISONS), (Call("count", (Variable("z"),)), Literal(2)))
+    asked = Call(_pick(draw, "min", "max", "first", "last", "sum", "avg", "count"), (Attribute("z", "v"),))
+    other = Literal(1) if own is None else Attribute(own, "v")
+    return Call(_pick(draw, *COMPARISONS), (asked, other))

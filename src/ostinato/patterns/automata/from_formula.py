@@ -180,11 +180,12 @@ class EpsilonTransducer:
         self.registers = {**outside, **{name: f"{name}#{self.scopes}" for name in own}}
         between = until + self._barred(repeat.barred)
         least = 1 if n.nullable(repeat.body) else repeat.least
-        count = repeat.most or max(least, 2 if earlier else 1)  # the first round has no earlier ones, so it differs
+        remembers = bool(earlier or repeat.kept)
+        count = repeat.most or max(least, 2 if remembers else 1)  # the first round has no earlier ones, so it differs
         rounds, scope = [], self.scopes
         for number in range(count):
             self.scopes = scope  # rounds share registers: what one holds, the next one does not read
-            rounds.append(self._round(repeat.body, earlier, begins=number == 0))
+            rounds.append(self._round(repeat.body, earlier, repeat.kept, begins=number == 0))
         self.registers = outside
         again = [rounds[-1]] if repeat.most is None else []
         for (_, exits), (entry, _) in pairwise([*rounds, *again]):
@@ -194,18 +195,21 @@ class EpsilonTransducer:
             self.transitions[first:] = [transition.refusing(until) for transition in self.transitions[first:]]
         return rounds[0][0], tuple(exit_ for _, exits in rounds[least - 1 :] for exit_ in exits)
 
-    def _round(self, body: Formula, earlier: frozenset[str], *, begins: bool) -> Fragment:
-        """One round of a loop. Its last event takes its events into the registers of the `earlier` ones."""
-        if not earlier:
+    def _round(self, body: Formula, earlier: frozenset[str], kept: frozenset[str], *, begins: bool) -> Fragment:
+        """One round of a loop. Its last event takes its events into the registers of the `earlier` ones, and those of
+        what is `kept` for later."""
+        if not earlier and not kept:
             return self.fragment(body)
         transitions, epsilons = len(self.transitions), len(self.epsilons)
         entry, exits = self.fragment(first_round(body, earlier) if begins else body)
 
         def remember(t: Transition) -> Transition:
+            into = [(self.registers[name], name.removeprefix(n.earlier_name(""))) for name in sorted(earlier)]
+            into += [(n.whole_name(name), name) for name in sorted(kept)]
             folds = []
-            for name in sorted(earlier):
-                own = self.registers[name.removeprefix(n.earlier_name(""))]
-                folds.append(Fold(self.registers[name], None if own in t.writes else own, begins))
+            for register, variable in into:
+                own = self.registers[variable]
+                folds.append(Fold(register, None if own in t.writes else own, begins))
             writes = (*t.writes, *(fold.register for fold in folds))
             return replace(t, writes=writes, folds=(*t.folds, *folds))
 

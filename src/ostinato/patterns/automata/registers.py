@@ -131,10 +131,11 @@ class Registers:
 
     def text(self, cell: Cell) -> str:
         if cell.op:
-            name = cell.register.removeprefix(n.earlier_name("")).partition("#")[0]
+            finished = cell.register.startswith(n.whole_name(""))
+            name = cell.register.removeprefix(n.whole_name("") if finished else n.earlier_name("")).partition("#")[0]
             whole = isinstance(self.terms[cell.term], ex.Literal)
             text = name if whole else self.text(Cell(name, cell.term))
-            return f"{cell.op}({text}) of earlier rounds"
+            return f"{cell.op}({text}) of {'a loop' if finished else 'earlier rounds'}"
         owned = ex.transform(self.terms[cell.term], lambda node: _owned_by(cell.register, node))
         return ex.to_text(owned)
 

@@ -13,11 +13,12 @@ from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.plan.absences import expand_quiet, split_branches
 from ostinato.patterns.plan.check_aggregates import check_aggregate, check_look_back
 from ostinato.patterns.plan.check_timeout import check_timeout
+from ostinato.patterns.plan.loop_aggregates import place_aggregates
 from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.plan.rewrite import flatten, simplify, split_predicate
 from ostinato.patterns.plan.types import check_types
 from ostinato.patterns.syntax import nodes as n
-from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round, name_earlier
+from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round, name_earlier, name_whole
 from ostinato.patterns.syntax.first_events import first_variables
 from ostinato.patterns.syntax.nodes import Formula
 
@@ -29,7 +30,9 @@ def check_query(query: n.Query) -> None:
     try:
         _check_groups(query)
         _check_predicates(query.formula)
-        _check_filters(query.formula, query.formula, frozenset())
+        named = name_whole(query.formula)
+        _check_filters(named, named, frozenset())
+        place_aggregates(named)
         _check_absences(query)
         _check_skip(query)
         check_timeout(query)
@@ -132,7 +135,7 @@ def _check_predicates(formula: Formula) -> None:
         counted = []
         for node in ex.walk(part.predicate):
             if isinstance(node, ex.Call) and node.op in ex.AGGREGATES:
-                check_look_back(node, loops)
+                check_look_back(node, loops, part, formula)
                 if isinstance(part, n.Absent) and part.lasting is not None:
                     reason = "what NOT … FOR forbids cannot be compared with earlier rounds of the loop"
                     fix = "put the condition on an event of the round, or leave FOR out"
@@ -158,7 +161,7 @@ def _check_filters(formula: Formula, whole: Formula, scope: frozenset[str]) -> N
 
     A + gives the variables of its body new values, so an outer variable of the same name cannot be seen there.
     """
-    scope = scope | n.bound(formula)
+    scope = scope | n.bound(formula) | n.bound_loops(formula)
     if isinstance(formula, n.Filter):
         for node in ex.walk(formula.predicate):
             if isinstance(node, ex.Attribute) and node.variable not in scope:
@@ -178,6 +181,11 @@ def _check_filters(formula: Formula, whole: Formula, scope: frozenset[str]) -> N
 def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError:
     name = node.variable
     fix: str | None
+    if isinstance(node, ex.Earlier):
+        own = name.removeprefix(n.whole_name(""))
+        reason = f"{node.name} is of a loop that may be missing here, or that ends in a round of another one"
+        fix = f"put the condition where the loop of {own} has surely ended: in its branch, or in the same round"
+        return QueryError(reason, span=node.span, fix=fix)
     events = [part for part in n.subformulas(whole) if isinstance(part, n.Event)]
     absent = [part.event for part in n.subformulas(whole) if isinstance(part, n.Absent)]
     if any(event.variable == name for event in absent):

@@ -7,18 +7,22 @@ from collections.abc import Sequence
 from ostinato.core import expressions as ex
 from ostinato.errors import QueryError
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.nodes import Formula
 
 
-def check_look_back(call: ex.Call, loops: Sequence[n.Repeat]) -> None:
-    """Raise QueryError unless a condition may ask this of earlier rounds. `loops` are around it, innermost first."""
+def check_look_back(call: ex.Call, loops: Sequence[n.Repeat], part: Formula, formula: Formula) -> None:
+    """Raise QueryError unless a condition, of a part of the formula, may ask this of earlier rounds, or of a loop that
+    has ended. `loops` are around it, innermost first."""
     names = ex.variables(call)
     loop = next((loop for loop in loops if not names.isdisjoint(n.vdef_plus(loop.body))), None)
+    if loop is None:
+        loop = _check_ended(call, part, formula)
     if loop is None:
         raise QueryError(
             f"{_call(call, '…')} cannot be used in FILTER",
             span=call.span,
-            fix="aggregates stand in SELECT; inside a loop a FILTER can aggregate the events of its rounds so far: "
-            f"(T AS x FILTER {_call(call, 'x' if call.op == 'count' else 'x.attr')} …)+",
+            fix="aggregates stand in SELECT; a FILTER can aggregate the events of a loop: inside it those of rounds so "
+            f"far, (T AS x FILTER {_call(call, 'x' if call.op == 'count' else 'x.attr')} …)+, after it all of them",
         )
     check_aggregate(call)
     if call.op == ex.COUNT_DISTINCT:
@@ -34,6 +38,26 @@ def check_look_back(call: ex.Call, loops: Sequence[n.Repeat]) -> None:
             span=call.span,
             fix=f"name an event {name} in every branch, outside what is optional",
         )
+
+
+def _check_ended(call: ex.Call, part: Formula, formula: Formula) -> n.Repeat | None:
+    """The loop whose events the call asks for, from after it; None if there is none."""
+    names = ex.variables(call)
+    repeats = (each for each in n.subformulas(formula) if isinstance(each, n.Repeat))
+    loops = [each for each in repeats if not names.isdisjoint(n.vdef_plus(each.body))]
+    if not loops:
+        return None
+    name = min(names)
+    if len(loops) > 1:
+        reason = f"`{name}` is in several loops, so that {_call(call, '…')} does not say of which"
+        raise QueryError(reason, span=call.span, fix="give the events of each loop a name of their own")
+    if call.op == ex.PREV:
+        reason = f"prev({name}.…) stands in a condition inside the loop of `{name}`"
+        raise QueryError(reason, span=call.span, fix=f"after the loop, write last({name}.…)")
+    if isinstance(part, n.Absent):
+        reason = f"what must not come cannot be compared with {_call(call, '…')} of a loop"
+        raise QueryError(reason, span=call.span, fix="compare it with single events, or test an event that comes")
+    return loops[0]
 
 
 def check_aggregate(call: ex.Call) -> None:

@@ -6,6 +6,7 @@ from ostinato.errors import QueryError
 from ostinato.patterns.plan.absences import expand_quiet, split_branches
 from ostinato.patterns.plan.rewrite import flatten
 from ostinato.patterns.syntax import nodes as n
+from ostinato.patterns.syntax.earlier_rounds import name_whole
 from ostinato.patterns.syntax.item_names import REACHED
 from ostinato.patterns.syntax.part_numbers import part_numbers
 
@@ -39,6 +40,12 @@ def check_timeout(query: n.Query) -> None:
                 span=query.timeout.span,
                 fix="name the other one: x.reached AS another_name",
             )
+    if n.whole_loops(name_whole(query.formula)):
+        raise QueryError(
+            "a condition on all events of a loop cannot go with WITH TIMEOUT ROWS: only the next event tests it",
+            span=query.timeout.span,
+            fix="leave WITH TIMEOUT ROWS out, or put the condition inside the loop, on the rounds so far",
+        )
     for core, _ in split_branches(flatten(expand_quiet(query.formula))):
         for part in n.subformulas(core):
             _check_part(part, query.timeout)

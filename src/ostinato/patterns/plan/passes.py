@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ostinato.patterns.plan.absences import expand_quiet, flatten_branches, on_cores
+from ostinato.patterns.plan.loop_aggregates import place_aggregates
 from ostinato.patterns.plan.push_filters import lift_filters, push_filters
 from ostinato.patterns.plan.rewrite import (
     bound_loops,
@@ -59,6 +60,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("bound loops", _bound_loops),
     Pass("absence at the start", lambda query: replace(query, formula=expand_quiet(query.formula))),
     Pass("expand next", lambda query: replace(query, formula=expand_next(query.formula))),
+    Pass("place aggregates of loops", lambda query: replace(query, formula=place_aggregates(query.formula))),
     Pass("flatten", lambda query: replace(query, formula=flatten_branches(query.formula))),
     Pass("split filters", _on_cores(split_filters)),
     Pass("make safe", _on_cores(make_safe)),

@@ -327,7 +327,7 @@ def _repeat(formula: n.Repeat, stream: Stream) -> set[Derivation]:
     least = 1 if found else formula.least
     for number, reached in rounds_of(formula, stream, every):
         if number >= least:
-            found |= {each for each, _ in reached}
+            found |= {_finished(formula, each, history) for each, history in reached}
     if formula.until:
         found = {each for each in found if not each.marks} | {
             ended
@@ -342,7 +342,7 @@ def rounds_of(formula: n.Repeat, stream: Stream, every: Rounds | None = None) ->
     """What can be matched with one round, with two, and so on; `every` is each single round."""
     rounds = {(each, own) for each, own in (_rounds(formula, stream) if every is None else every) if each.marks}
     barred = first_events(formula.body) if formula.link == "->" else formula.barred
-    nothing: dict[str, Place] = dict.fromkeys(earlier_names(formula), ())
+    nothing: dict[str, Place] = dict.fromkeys(_remembered(formula), ())
     number, reached = 1, {(began, own) for each, own in rounds for began in knowing(each, nothing, stream)}
     while reached and (formula.most is None or number <= formula.most):
         yield number, reached
@@ -359,13 +359,24 @@ def rounds_of(formula: n.Repeat, stream: Stream, every: Rounds | None = None) ->
 
 def _rounds(formula: n.Repeat, stream: Stream) -> Rounds:
     """Every derivation of the body, and which events its own variables are, where a later round looks back on them."""
-    own, asked = n.vdef_plus(formula.body), earlier_names(formula)
+    own, asked = n.vdef_plus(formula.body) | n.whole_loops(formula.body), _remembered(formula)
     found: Rounds = set()
     for each in derivations(formula.body, stream):
         places = ((name, place) for name, place in each.valuation if isinstance(place, int))
         history = frozenset((name, (place,)) for name, place in places if n.earlier_name(name) in asked)
         found |= {(renewed, history) for renewed in quantify(each, own, stream)}
     return found
+
+
+def _remembered(formula: n.Repeat) -> frozenset[str]:
+    """The variables of earlier events that its own rounds or later conditions ask for."""
+    return earlier_names(formula) | frozenset(map(n.earlier_name, formula.kept))
+
+
+def _finished(formula: n.Repeat, derivation: Derivation, history: History) -> Derivation:
+    """With all events of the variables that later conditions ask for."""
+    kept = frozenset((n.whole_name(name), positions) for name, positions in history if name in formula.kept)
+    return replace(derivation, valuation=derivation.valuation | kept) if kept else derivation
 
 
 def _append(history: History, own: History) -> History:

@@ -2,11 +2,13 @@
 
 `prev(x.v)` and aggregates of x become attributes of one more variable, that of the earlier events x. It is known
 throughout a round, as a variable from outside the loop is; in the first round it has nothing to show.
+
+In a condition after the loop, `avg(x.v)` is of all its rounds: an attribute of a variable that the loop binds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from ostinato.core import expressions as ex
@@ -20,23 +22,58 @@ _KNOW_NULL = ("and", "or", "in", "is_null", "is_true", "coalesce", ex.CASE)
 _FOLDED = (*ex.COMPARISONS, *ex.ARITHMETIC, *ex.LOGIC, "is_null", "is_true")
 
 
-def name_earlier(formula: Formula, loops: frozenset[str] = frozenset()) -> Formula:
-    """The formula with such calls named. `loops` are the variables of the loops around it."""
+def name_earlier(formula: Formula) -> Formula:
+    """The formula with all such calls named."""
+    return _name_rounds(name_whole(formula), frozenset())
+
+
+def _name_rounds(formula: Formula, loops: frozenset[str]) -> Formula:
+    """Those that look back from inside a loop. `loops` are the variables of the loops around the formula."""
+
+    def change(predicate: Expr) -> Expr:
+        return _named(predicate, lambda name: n.earlier_name(name) if name in loops else None)
+
+    inside = loops | n.vdef_plus(formula.body) if isinstance(formula, n.Repeat) else loops
+    return n.map_predicates(formula, change, lambda child: _name_rounds(child, inside))
+
+
+def name_whole(formula: Formula) -> Formula:
+    """The formula with those named that stand after a loop; the loop keeps what they ask for."""
+    repeated, asked = n.repeated_variables(formula), set[str]()
+
+    def whole(name: str, loops: frozenset[str]) -> str | None:
+        if name not in repeated or name in loops:
+            return None
+        asked.add(name)
+        return n.whole_name(name)
+
+    def visit(part: Formula, loops: frozenset[str]) -> Formula:
+        inside = loops | n.vdef_plus(part.body) if isinstance(part, n.Repeat) else loops
+        return n.map_predicates(
+            part,
+            lambda predicate: _named(predicate, lambda name: whole(name, loops)),
+            lambda child: visit(child, inside),
+        )
+
+    def keep(part: Formula) -> Formula:
+        built = n.rebuild(part, keep)
+        return replace(built, kept=n.vdef_plus(built.body) & asked) if isinstance(built, n.Repeat) else built
+
+    named = visit(formula, frozenset())
+    return keep(named) if asked else named
+
+
+def _named(predicate: Expr, owner: Callable[[str], str | None]) -> Expr:
+    """The condition with its aggregates as attributes of another variable, if there is one for theirs."""
 
     def named(node: Expr) -> Expr:
         if not isinstance(node, ex.Call) or node.op not in ex.AGGREGATES:
             return node
         own = ex.variables(node)
-        (name,) = own if len(own) == 1 else ("",)
-        if name not in loops:
-            return node
-        return Earlier(n.earlier_name(name), ex.to_text(node), node.span, node.op, node.args[0])
+        variable = owner(min(own)) if len(own) == 1 else None
+        return node if variable is None else Earlier(variable, ex.to_text(node), node.span, node.op, node.args[0])
 
-    def change(predicate: Expr) -> Expr:
-        return ex.transform(predicate, named)
-
-    inside = loops | n.vdef_plus(formula.body) if isinstance(formula, n.Repeat) else loops
-    return n.map_predicates(formula, change, lambda child: name_earlier(child, inside))
+    return ex.transform(predicate, named)
 
 
 def first_round(formula: Formula, names: frozenset[str]) -> Formula:

@@ -74,7 +74,7 @@ class Repeat:
     """`φ{least,most}` and, with a link, `φ:{least,most}` or `φ->{least,most}`; `φ+` is from 1 to any number (None).
 
     No event of `until` comes from its first event to its last. `barred` is set by rewriting `->`: no such event comes
-    between two rounds.
+    between two rounds. `kept` is set where conditions after the loop ask for all events of these variables.
     """
 
     body: Formula
@@ -84,6 +84,7 @@ class Repeat:
     until: tuple[Absent, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)
     barred: tuple[Absent, ...] = ()
+    kept: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -304,6 +305,30 @@ def vdef_plus(formula: Formula) -> frozenset[str]:
 def earlier_name(variable: str) -> str:
     """The variable that stands for the events of this one in the rounds before (earlier_rounds.py)."""
     return f"#earlier {variable}"
+
+
+def whole_name(variable: str) -> str:
+    """The variable that stands for all events of this one, once its loop has ended (earlier_rounds.py)."""
+    return f"#all {variable}"
+
+
+def whole_loops(formula: Formula) -> frozenset[str]:
+    """Such variables of all loops in the formula."""
+    loops = (part for part in subformulas(formula) if isinstance(part, Repeat))
+    return frozenset(whole_name(name) for loop in loops for name in loop.kept)
+
+
+def bound_loops(formula: Formula) -> frozenset[str]:
+    """Such variables of the loops that every complex event has, outside of other loops."""
+    if isinstance(formula, Repeat):
+        return frozenset(map(whole_name, formula.kept)) if not nullable(formula) else frozenset()
+    if isinstance(formula, Filter | Guarded | Quiet):
+        return bound_loops(formula.body)
+    if isinstance(formula, Or):
+        return frozenset.intersection(*map(bound_loops, formula.parts))
+    if isinstance(formula, Sequence | And):
+        return frozenset().union(*map(bound_loops, formula.parts))
+    return frozenset()
 
 
 def loop_variables(repeat: Repeat) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from ostinato.errors import LimitError
 from ostinato.patterns.plan.passes import PASSES, Pass, normalise
 from ostinato.patterns.plan.rewrite import MAX_NODES, count_nodes, split_predicate
 from ostinato.patterns.syntax.cel.parse import parse
+from ostinato.patterns.syntax.earlier_rounds import name_earlier
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Absent, Never, Query, Sequence
 from support import paths
@@ -32,7 +34,9 @@ def pairs(step: Pass) -> Iterator[tuple[str, str]]:
     [pytest.param(step, *pair, id=f"{step.name}: {pair[0]}") for step in PASSES for pair in pairs(step)],
 )
 def test_golden(step: Pass, before: str, after: str) -> None:
-    assert to_text(step.run(parse(before)).formula) == after
+    query = parse(before)
+    named = replace(query, formula=name_earlier(query.formula))
+    assert to_text(step.run(named).formula) == after
 
 
 def final(text: str) -> Query:

@@ -115,6 +115,7 @@ def test_rows_come_when_their_window_has_passed() -> None:
         ("A AS x ; B AS y OR B AS y ; A AS x WITHIN 5 s", "stands in two places"),
         ("SELECT x.v AS reached WHERE A AS x ; B WITHIN 5 s", "column `reached`"),
         ("A ; B WITHIN 5 s PARTITION BY reached", "column `reached`"),
+        ("(A AS x)+ ; B AS y FILTER y.v > avg(x.v) WITHIN 5 s", "all events of a loop"),
         ("(A AS x ; (NOT B AS n FILTER n.v = x.v) ; C)+ ; D WITHIN 5 s", "events of a loop"),
     ],
 )
