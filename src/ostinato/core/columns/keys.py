@@ -128,6 +128,8 @@ class KeyTable:
             ]
             self._pairs = [IntegerInterner() for _ in columns[1:]]
         ids = self._columns[0].encode(columns[0])
+        if not self._pairs:
+            return ids
         for values, column, pairs in zip(self._columns[1:], columns[1:], self._pairs, strict=True):
             ids = pairs.encode((ids.astype(np.int64) << 32) | values.encode(column))
         return ids

@@ -107,6 +107,14 @@ class BoundQuery:
         tied = self.compiled.tied_by
         return self.compiled.query.partition_by if tied is None else (tied,)
 
+    @cached_property
+    def _key_places(self) -> list[int]:
+        return [self.schema.get_field_index(name) for name in self.key_columns]
+
+    @cached_property
+    def _is_float_key(self) -> bool:
+        return bool(pa.types.is_floating(self.schema.field(self.key_columns[0]).type))
+
     @property
     def consume(self) -> int:
         if self.compiled.skip is not None:  # under a window, it is decided later
@@ -202,7 +210,7 @@ class BoundQuery:
         codes = encoder.encode(rows, self.binding.type, positions)
         if keys is None:
             return codes, np.zeros(0, np.int32)
-        return codes, keys.encode([rows[name] for name in self.key_columns], self.key_columns)
+        return codes, keys.encode([rows.column(place) for place in self._key_places], self.key_columns)
 
     def _with_recent(self, rows: pa.Table, order: Int64 | None) -> pa.Table:
         """The rows with a column for each NOT at the start."""
@@ -218,8 +226,7 @@ class BoundQuery:
         return rows
 
     def _tie_events(self, ties: EqualityPartitions, events: Events, rows: pa.Table, order: Int64 | None) -> Events:
-        column = rows[self.key_columns[0]]
-        floating = pa.types.is_floating(column.type)
+        column, floating = rows.column(self._key_places[0]), self._is_float_key
         comparable = None
         if floating or column.null_count:
             comparable = np.asarray(column.is_valid().to_numpy(zero_copy_only=False), bool)
@@ -233,8 +240,7 @@ class BoundQuery:
         """Ticks and lower bounds in stream order, as `keys` are; none where the kernel counts by itself."""
         window = self.compiled.query.window
         if self.ties is not None and self.event_width:  # places in the whole stream
-            places = self.ties.places(len(rows))
-            return places, places - (self.event_width - 1)
+            return self.ties.places(len(rows)), self.ties.places(len(rows), self.event_width - 1)
         if self.ruler is None or window is None:
             return _NONE, _NONE
         ticks = self.ruler.ticks(rows[self.ruler.column])
