@@ -83,6 +83,24 @@ def test_events_that_wait(asked: list[Query], rows: list[Row], cut: Pieces, rand
 
 
 @settings(max_examples=60)
+@given(st.lists(queries(wider_filters=True), min_size=1, max_size=3), streams(max_size=16), st.integers(0, 16))
+def test_a_restored_engine_goes_on(asked: list[Query], rows: list[Row], cut: int) -> None:
+    named = compiled(asked)
+    whole, first = ost.engine(named, limits=FEW, lateness=1), ost.engine(named, limits=FEW, lateness=1)
+    for row in [table([]), *rows[:cut]]:
+        assert first.push(row).counts() == whole.push(row).counts()
+    second = ost.LiveEngine.restore(first.snapshot())
+    assert second.queries == whole.queries
+    for row in rows[cut:]:
+        assert list(second.push(row)) == list(whole.push(row))
+    assert list(second.flush()) == list(whole.flush())
+    numbers, expected = second.stats(), whole.stats()
+    assert (numbers.events, numbers.late) == (expected.events, expected.late)
+    for name, each in expected.queries.items():
+        assert (numbers.queries[name].matches, numbers.queries[name].events) == (each.matches, each.events)
+
+
+@settings(max_examples=60)
 @given(st.lists(queries(), min_size=2, max_size=4), streams(max_size=12), st.integers(0, 12), st.integers(0, 12))
 def test_queries_that_come_and_go(asked: list[Query], rows: list[Row], first: int, second: int) -> None:
     """A query gives what it would give of the events that came while it was there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,11 +13,13 @@ from ostinato.core.events import DEFAULT_TYPE, StreamColumns, to_arrow, with_col
 from ostinato.core.options import bad_option
 from ostinato.core.reorder import ReleasedRows, SingleRow
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front, PlainRows
 from ostinato.patterns.live.matches import Answers, LiveMatches
 from ostinato.patterns.live.separate_queries import SeparateQueries
 from ostinato.patterns.live.shared_queries import SharedQueries, is_shareable
+from ostinato.patterns.live.snapshot import load_live, save_live
 from ostinato.patterns.live.statistics import LiveStatistics, QueryStatistics
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.query import PatternQuery
@@ -35,15 +37,19 @@ class LiveEngine:
     Queries that the plain kernel can run are run together (shared_queries.py), the others each for itself.
     """
 
+    # Known once the stream's columns are, as `front` is.
+    shared: SharedQueries
+    separate: SeparateQueries
+
     def __init__(self, options: EngineOptions) -> None:
         self.options = options
         self.events = self.late = 0
         self.late_rows: list[pa.Table] = []
-        self._ended = False
-        self._queries: dict[str, Engine] = {}
-        self._numbers: dict[str, int] = {}  # of those that run together
-        self._stopped: dict[str, QueryStatistics] = {}
-        self._front: Front | None = None
+        self.ended = False
+        self.engines: dict[str, Engine] = {}
+        self.numbers: dict[str, int] = {}  # of those that run together
+        self.stopped: dict[str, QueryStatistics] = {}
+        self.front: Front | None = None
         self._plain: PlainRows | None = None
 
     # -- queries
@@ -51,7 +57,7 @@ class LiveEngine:
     @property
     def queries(self) -> list[str]:
         """The names of the queries that run."""
-        return list(self._queries)
+        return list(self.engines)
 
     def add(self, name: str, query: PatternQuery, *, limits: Limits | None = None) -> None:
         """Begin to run a query, from the next event on, as if the stream began there.
@@ -69,14 +75,17 @@ class LiveEngine:
         given: Any = (name, query)
         if not isinstance(given[0], str) or not isinstance(given[1], PatternQuery):
             raise bad_option("queries", {name: query}, "names and what ostinato.cel(…) or ostinato.srem(…) returns")
-        if name in self._queries:
+        if name in self.engines:
             raise OstinatoError(f"there is a query {name!r} already", fix="remove it first, or choose another name")
-        options = replace(self.options, lateness=0, on_late="count", limits=limits or self.options.limits)
-        engine = Engine(query._compiled, options)
-        if self._front is not None:
-            self._start(name, engine, self._front)
-        self._stopped.pop(name, None)
-        self._queries[name] = engine
+        self.add_compiled(name, query._compiled, limits or self.options.limits)
+
+    def add_compiled(self, name: str, compiled: CompiledPattern, limits: Limits) -> None:
+        """Like `add`, for what a query was compiled to."""
+        engine = Engine(compiled, replace(self.options, lateness=0, on_late="count", limits=limits))
+        if self.front is not None:
+            self._start(name, engine, self.front)
+        self.stopped.pop(name, None)
+        self.engines[name] = engine
 
     def remove(self, name: str) -> None:
         """Stop a query and forget it; the others keep their state.
@@ -86,38 +95,38 @@ class LiveEngine:
         name
             Of a query that was added, also of one that reached a limit.
         """
-        if self._stopped.pop(name, None) is not None:
+        if self.stopped.pop(name, None) is not None:
             return
-        if name not in self._queries:
-            known = ", ".join(map(repr, list(self._queries)[:5]))
+        if name not in self.engines:
+            known = ", ".join(map(repr, list(self.engines)[:5]))
             raise OstinatoError(f"there is no query {name!r}", fix=f"name one of {known}" if known else "add it first")
         self._forget(name)
 
     def _forget(self, name: str) -> None:
-        del self._queries[name]
+        del self.engines[name]
         self._plain = None
-        if self._front is None:
+        if self.front is None:
             return
-        if name in self._numbers:
-            self._shared.remove(self._numbers.pop(name))
+        if name in self.numbers:
+            self.shared.remove(self.numbers.pop(name))
         else:
-            self._separate.remove(name)
+            self.separate.remove(name)
 
     def _stop(self, name: str, error: LimitError) -> None:
         """A query has reached a limit of its own."""
-        self._stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
+        self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
         self._forget(name)
 
-    def _start(self, name: str, engine: Engine, front: Front) -> None:
+    def _start(self, name: str, engine: Engine, front: Front, minterms: Sequence[int] = ()) -> None:
         """Bind a query to the columns of the stream, and let it run."""
         try:
-            engine.bind(front.schema.empty_table())
+            engine.bind(front.schema.empty_table(), minterms=minterms)
         except OstinatoError as error:
             raise error.replace(reason=f"{name}: {error.reason}") from None
         if is_shareable(engine):
-            self._numbers[name] = self._shared.add(name, engine)
+            self.numbers[name] = self.shared.add(name, engine)
         else:
-            self._separate.add(name, engine)
+            self.separate.add(name, engine)
         self._plain = None
 
     # -- columns
@@ -126,30 +135,37 @@ class LiveEngine:
         """The first events set the columns."""
         binding = self.options.binding
         names = {binding["type"] or DEFAULT_TYPE, *binding["order_by"], *self._attributes()}
-        schema = with_columns(rows, names, time=binding["time"]).schema
-        columns = StreamColumns.resolve(schema, **binding, needs_time=self.options.lateness != 0)
+        return self.bind_to(with_columns(rows, names, time=binding["time"]), {}, {})
+
+    def bind_to(self, rows: pa.Table, minterms: Mapping[str, Sequence[int]], separate: Mapping[str, Engine]) -> Front:
+        """Bind to the columns of some rows. What was restored numbers its codes by `minterms`, or is bound already."""
+        schema = rows.schema
+        columns = StreamColumns.resolve(schema, **self.options.binding, needs_time=self.options.lateness != 0)
         front = Front(schema, columns, self.options.lateness)
-        self._separate = SeparateQueries(self._stop)
-        self._shared = SharedQueries(schema, columns, front.clock, self._stop)
-        self._numbers = {}
-        for name, engine in self._queries.items():
-            self._start(name, engine, front)
+        self.separate = SeparateQueries(self._stop)
+        self.shared = SharedQueries(schema, columns, front.clock, self._stop)
+        self.numbers = {}
+        for name, engine in self.engines.items():
+            if name in separate:
+                self.separate.add(name, separate[name])
+            else:
+                self._start(name, engine, front, minterms.get(name, ()))
+        self.engines |= separate
+        self.front = front
         return front
 
     def _attributes(self) -> set[str]:
         """What the queries read of events."""
-        return set().union(*(required_attributes(engine.compiled.query) for engine in self._queries.values()))
+        return set().union(*(required_attributes(engine.compiled.query) for engine in self.engines.values()))
 
     def _conform(self, rows: pa.Table) -> pa.Table:
-        if self._front is None:
-            self._front = self._bind(rows)
-        front = self._front
+        front = self.front or self._bind(rows)
         if rows.num_columns and (schema := front.new_schema(rows.schema)) is not None:
-            for engine in self._queries.values():
+            for engine in self.engines.values():
                 engine.stream.with_new_types(rows.schema)  # raises where that cannot be
             front.migrate_schema(schema)
-            self._shared.migrate_schema(schema)
-            self._separate.migrate_schema(schema)
+            self.shared.migrate_schema(schema)
+            self.separate.migrate_schema(schema)
             self._plain = None
         return front.align(rows)
 
@@ -168,7 +184,7 @@ class LiveEngine:
         rows = self._as_rows(batch)
         if rows is None:
             return self._answer(self._push_table(to_arrow(batch)))
-        front = self._front
+        front = self.front
         if front is not None and len(rows) <= _FEW_ROWS and (found := self._push_rows(front, rows)) is not None:
             return self._answer(found)
         if rows:
@@ -185,17 +201,17 @@ class LiveEngine:
             return None
         if all(isinstance(event, dict) for event in events):
             return events
-        if self._front is None:
+        if self.front is None:
             raise DataError(
                 "an event is a tuple, but the columns are not known yet",
                 fix=Message("name them with ", Option("schema"), ", or push a dict first"),
             )
-        return list(map(self._front.name_values, events))
+        return list(map(self.front.name_values, events))
 
     def _push_rows(self, front: Front, rows: list[Row]) -> list[Answers] | None:
         """What a few events complete; None, and nothing is changed, where they have to be read as a batch."""
         if self._plain is None:
-            self._plain = PlainRows(front, self._shared.names(), whole=bool(self._separate.engines))
+            self._plain = PlainRows(front, self.shared.names(), whole=bool(self.separate.engines))
         seen = self._plain.see_all(rows, self.events)
         if seen is None:
             return None
@@ -207,17 +223,17 @@ class LiveEngine:
         return found
 
     def _read_one(self, front: Front, row: SingleRow) -> list[Answers]:
-        found = self._shared.read_one(row.values, row.event, row.tick, row.position)
-        if self._separate.engines:
-            found += self._separate.read_one(row.values, row.position, front.schema)
+        found = self.shared.read_one(row.values, row.event, row.tick, row.position)
+        if self.separate.engines:
+            found += self.separate.read_one(row.values, row.position, front.schema)
         return found
 
     def _push_table(self, batch: pa.Table) -> list[Answers]:
-        if self._front is None and not batch.num_columns:
+        if self.front is None and not batch.num_columns:
             return []
         rows = self._conform(batch)
-        assert self._front is not None
-        reorder = self._front.reorder
+        assert self.front is not None
+        reorder = self.front.reorder
         if self.options.on_late == "raise" and (late_rows := reorder.count_late(rows)):
             raise late_error(late_rows, len(rows))
         released, late = reorder.push(rows, np.arange(self.events, self.events + len(rows)))
@@ -232,14 +248,14 @@ class LiveEngine:
         """Read rows whose turn has come."""
         if not len(released.rows):
             return []
-        return self._shared.read(released) + self._separate.read(released)
+        return self.shared.read(released) + self.separate.read(released)
 
     def _answer(self, answers: list[Answers]) -> LiveMatches:
         return LiveMatches(answers, self.schemas)
 
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of each query's answer; known once the stream's columns are."""
-        return {name: engine.answer_schema for name, engine in self._queries.items() if engine.bound}
+        return {name: engine.answer_schema for name, engine in self.engines.items() if engine.bound}
 
     # -- time
 
@@ -252,22 +268,22 @@ class LiveEngine:
             A datetime or a number, as the time column holds; also a numpy, pandas or Arrow scalar.
         """
         self._check_open()
-        if self._front is None or self._front.clock is None:
+        if self.front is None or self.front.clock is None:
             raise DataError(
                 "the stream has no time column, so its time cannot advance",
                 fix=Message("name it with ", Option("time")),
             )
-        tick = self._front.clock.tick(to, up=True)
-        found = self._read(self._front.reorder.advance(tick)) + self._separate.advance(to)
-        self._shared.advance(tick)
+        tick = self.front.clock.tick(to, up=True)
+        found = self._read(self.front.reorder.advance(tick)) + self.separate.advance(to)
+        self.shared.advance(tick)
         return self._answer(found)
 
     def due(self) -> Any:
         """The next time at which `advance` has something to do; None when nothing waits."""
-        if self._front is None or self._front.clock is None:
+        if self.front is None or self.front.clock is None:
             return None
-        times = self._separate.due()
-        clock, reorder = self._front.clock, self._front.reorder
+        times = self.separate.due()
+        clock, reorder = self.front.clock, self.front.reorder
         if len(reorder.positions):
             first = int(clock.ticks(reorder.rows[clock.column]).min())
             times.append(clock.values(np.array([first + bool(reorder.binding.order_by)]))[0].as_py())
@@ -276,34 +292,49 @@ class LiveEngine:
     def flush(self) -> LiveMatches:
         """End the stream: read the events that still wait, and return the matches that waited for time to pass."""
         self._check_open()
-        self._ended = True
-        if self._front is None:
+        self.ended = True
+        if self.front is None:
             return self._answer([])
-        return self._answer(self._read(self._front.reorder.flush()) + self._separate.flush())
+        return self._answer(self._read(self.front.reorder.flush()) + self.separate.flush())
 
     def late_events(self) -> pa.Table:
         """The rows that came too late, under on_late="collect"."""
         if self.late_rows:
             return pa.concat_tables(self.late_rows)
-        return self._front.schema.empty_table() if self._front is not None else pa.table({})
+        return self.front.schema.empty_table() if self.front is not None else pa.table({})
 
     def _check_open(self) -> None:
-        if self._ended:
+        if self.ended:
             raise OstinatoError(_ENDED, fix="build a new one with ostinato.engine(…)")
+
+    def snapshot(self) -> bytes:
+        """The whole state, for `LiveEngine.restore`; a versioned, checked format without code."""
+        return save_live(self)
+
+    @staticmethod
+    def restore(data: bytes) -> LiveEngine:
+        """The engine as it was when the snapshot was taken.
+
+        Parameters
+        ----------
+        data
+            What `snapshot` returned, in this process or another.
+        """
+        return load_live(data, LiveEngine)
 
     # -- numbers
 
     def stats(self) -> LiveStatistics:
         """Numbers of the stream and of each query, also of those that were stopped."""
-        queries = {name: self._statistics(name) for name in self._queries} | self._stopped
+        queries = {name: self._statistics(name) for name in self.engines} | self.stopped
         size = 0
-        if self._front is not None:
-            size = self._shared.history.kept.nbytes + self._front.reorder.rows.nbytes
+        if self.front is not None:
+            size = self.shared.history.kept.nbytes + self.front.reorder.rows.nbytes
         return LiveStatistics(self.events, self.late, size, queries)
 
     def _statistics(self, name: str) -> QueryStatistics:
-        if self._front is None:
+        if self.front is None:
             return QueryStatistics(0, 0, 0, 0.0)
-        if (number := self._numbers.get(name)) is not None:
-            return self._shared.statistics(number)
-        return self._separate.statistics(name)
+        if (number := self.numbers.get(name)) is not None:
+            return self.shared.statistics(number)
+        return self.separate.statistics(name)

@@ -325,6 +325,22 @@ class SharedQueries:
         queries, counts = state.completed[:count].copy(), state.out_counts[:count].copy()
         return Found(queries, counts, state.out_values, state.out_ends, state.out_origins, state.out_keys, chunks)
 
+    def counters(self, number: int) -> dict[str, int]:
+        """What is counted of a query."""
+        self._refresh()
+        return {name: int(getattr(self.state, name)[number]) for name in (*_COUNTERS, "newest")}
+
+    def set_counters(self, number: int, counted: Mapping[str, int]) -> None:
+        self._refresh()
+        for name in (*_COUNTERS, "newest"):
+            getattr(self.state, name)[number] = counted[name]
+
+    def follow_keys(self) -> None:
+        """Let all queries see the key tables that the frames have now."""
+        for number, engine in self.engines.items():
+            if (frame := self._frames_of[number][0]) >= 0:
+                engine.stream.keys = self.frames.keys[frame].table
+
     def names(self) -> list[str]:
         """The attributes that events are read by."""
         self._refresh()
@@ -384,8 +400,7 @@ class SharedQueries:
                 matcher.grow_keys(max(0, known - len(matcher.state.key_count)))
                 matcher.keep_keys(kept)
             frame.keep(kept)
-            for number in own:
-                self.engines[number].stream.keys = frame.table
+        self.follow_keys()
 
     @property
     def _may_hold_last(self) -> bool:

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot_format import Snapshot
-from ostinato.patterns.compile import compile_text
+from ostinato.errors import DataError
+from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.absence import NEVER
 from ostinato.patterns.runtime.matches import Matches
@@ -30,13 +31,7 @@ _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
 
 
 def save(engine: EngineState) -> bytes:
-    options = asdict(engine.options)
-    meta: dict[str, Any] = {
-        "query": engine.compiled.query.text or to_text(engine.compiled.query),
-        "language": engine.compiled.query.language,
-        "options": options,
-        "stopped": engine.stopped,
-    }
+    meta: dict[str, Any] = describe_query(engine) | {"options": asdict(engine.options), "stopped": engine.stopped}
     meta |= {name: getattr(engine, name) for name in _COUNTERS} | {"bound": engine.bound}
     arrays: dict[str, npt.NDArray[Any]] = {}
     tables: dict[str, pa.Table] = {}
@@ -69,14 +64,31 @@ def save(engine: EngineState) -> bytes:
     return Snapshot(meta, arrays, tables).to_bytes()
 
 
+def describe_query(engine: EngineState) -> dict[str, Any]:
+    """The text of a query, and its language."""
+    query = engine.compiled.query
+    return {"query": query.text or to_text(query), "language": query.language}
+
+
+def compile_saved(meta: Mapping[str, Any]) -> CompiledPattern:
+    return _compiled(meta["query"], meta.get("language", "cel"))
+
+
+def load_options(saved: Mapping[str, Any]) -> EngineOptions:
+    options = dict(saved)
+    options["limits"] = Limits(**options["limits"])
+    options["binding"]["order_by"] = tuple(options["binding"]["order_by"])
+    return EngineOptions(**options)
+
+
 def load(data: bytes, kind: type[E]) -> E:
     """The engine of this kind that was saved."""
     snapshot = Snapshot.from_bytes(data)
     meta, arrays, tables = snapshot.meta, dict(snapshot.arrays), dict(snapshot.tables)
-    options = dict(meta["options"])
-    options["limits"] = Limits(**options["limits"])
-    options["binding"]["order_by"] = tuple(options["binding"]["order_by"])
-    engine = kind(_compiled(meta["query"], meta.get("language", "cel")), EngineOptions(**options))
+    if "queries" in meta:
+        fix = "restore it with ostinato.LiveEngine.restore"
+        raise DataError("this is the snapshot of an engine for many queries", fix=fix)
+    engine = kind(compile_saved(meta), load_options(meta["options"]))
     if meta["bound"]:
         engine.bind(tables["schema"], minterms=meta["minterms"])
         if "waiting.starts" in arrays and "waiting.ends" not in arrays:

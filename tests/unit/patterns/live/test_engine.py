@@ -204,3 +204,17 @@ def test_memory_is_bounded_by_windows() -> None:
         stats = live.stats()
         sizes.append(stats.bytes + sum(each.bytes for each in stats.queries.values()))
     assert sizes[-1] <= 2 * max(sizes[:6])
+
+
+def test_snapshots() -> None:
+    live = ost.engine({"burst": BURST, "quiet": QUIET, "by key": ost.cel("A ; B PARTITION BY k WITHIN 9 EVENTS")})
+    assert ost.LiveEngine.restore(live.snapshot()).queries == live.queries
+    live.push([event("A", 1, v=20.0, k=1, w=None), event("A", 2, v=30.0, k=2, w=None)])
+    saved = live.snapshot()
+    for engine in (live, ost.LiveEngine.restore(saved), ost.LiveEngine.restore(saved)):
+        assert engine.push(event("B", 3, k=2, w="x")).counts() == {"burst": 2, "by key": 1}
+        assert engine.stats().queries["by key"].matches == 1
+    with pytest.raises(ost.DataError, match="of an engine for many queries"):
+        ost.Engine.restore(saved)
+    with pytest.raises(ost.DataError, match="of one query's engine"):
+        ost.LiveEngine.restore(PAIR.engine().snapshot())
