@@ -101,12 +101,37 @@ def detect(
     [cyan]ostinato detect fires.cel --input events.parquet --output matches.parquet[/]
     [cyan]ostinato detect -q "A AS x ; B AS y WITHIN 10 minutes" --input log.csv --time at --type kind[/]
     [cyan]tail -f log.jsonl | ostinato detect fires.cel --input -[/]
+    [cyan]ostinato detect queries/ --input events.parquet --output matches.jsonl[/]
     [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
     [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
     [cyan]ostinato detect fires.cel --engine spark --stream --input kafka://HOST:9092/TOPIC --kind value=number[/]
     """
     from ostinato.patterns.query import PatternQuery
 
+    if query is not None and text is None and Path(query).is_dir():
+        if engine is EngineName.SPARK or stream or once or checkpoint or master:
+            usage("a folder of queries is for files and standard input; on Spark, use ostinato.detect_many")
+        if sort or order_by:
+            usage("--sort and --order-by are for one query")
+        if count and output is not None:
+            usage("--count prints numbers; leave out --output")
+        files = topic_or_files([*(inputs or ()), *(more or ())], spark_stream=False)[1]
+        check_output(output, files, spark=False)
+        check_embedded(files, output, form, spark_only=False)
+        from ostinato.cli.jobs.many_patterns import ManyPatternsJob, compile_folder
+
+        ManyPatternsJob(
+            queries=compile_folder(Path(query)),
+            files=files,
+            time=time,
+            type=type,
+            kinds=parse_kinds(kind),
+            events=events,
+            on_error=on_error.value,
+            limit_matches=limit_matches,
+            limit_seconds=limit_seconds,
+        ).run(output, lateness, form, count=count)
+        return
     compiled, inputs = compile_arguments(query, more, text, inputs, language)
     if not isinstance(compiled, PatternQuery):
         from ostinato.rules.program import RuleProgram

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,28 +23,29 @@ from ostinato.cli.jobs.events import (
     open_typed,
 )
 from ostinato.cli.report import Results, note, print_summary, read_with_progress
+from ostinato.core.clock import Clock
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
+from ostinato.core.reorder import ReorderBuffer
 from ostinato.core.text.counts import format_count
 from ostinato.errors import LimitError
 from ostinato.files import EventReader, open_events
+from ostinato.files.live import LiveEvents
 from ostinato.files.reader import OnError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.runtime.count import OutOfOrder, count_batches
-from ostinato.patterns.runtime.engine import Engine
 
 _MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
 
 
-@dataclass(frozen=True)
-class PatternJob:
-    """A query, the files it runs over and how to read them.
+@dataclass(frozen=True, kw_only=True)
+class EventJob(ABC):
+    """The files that queries run over, and how to read them.
 
     `time` and `type` name columns where they are not the usual ones; `kinds` says what columns of text files hold
     where their values do not tell.
     """
 
-    query: PatternQuery
     files: Sequence[Path]
     time: str | None = None
     type: str | None = None
@@ -54,128 +56,42 @@ class PatternJob:
     limit_matches: int | None = None
     limit_seconds: float | None = None
 
-    def check_schema(self) -> pa.Schema:
-        """The columns of the files, once the query is known to fit them. No event is processed."""
-        schema = open_typed(self.files, self.kinds).schema
-        self._check(schema)
-        return schema
+    @abstractmethod
+    def required_columns(self) -> set[str] | None:
+        """The columns that queries read besides time and type; None for whole rows."""
 
-    def _check(self, schema: pa.Schema) -> None:
-        check_kinds(self.kinds, schema.names)
-        nothing = schema.empty_table()
-        self.query.detect(nothing, time=self.time, type=self.type, order_by=self.order_by)
+    @abstractmethod
+    def check(self, schema: pa.Schema) -> None:
+        """Raise an error where queries do not fit the columns. No event is processed."""
 
-    def stream(self, output: Path | None, lateness: str | None, form: str | None = None) -> None:
-        """Push the files through an engine piece by piece; memory is bounded by the query's window."""
-        reader, began = self._reader(whole_rows=self.events)
-        engine = self.query.engine(
-            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
-        )
-        clock = self._limits().clock()  # of the whole run
-        with _Matches(output, self._limits().matches, form) as results:
-            results.add(engine.push(reader.schema.empty_table()))
-            for rows in read_with_progress(reader):
-                before = results.total
-                if lateness is None:
-                    self._check_order(engine, rows, reader.rows_read - len(rows))
-                for number, matches in enumerate(engine.push_each(rows), start=1):
-                    results.add(matches)
-                    clock.check()
-                    if number == _MANY:
-                        results.expect(before + engine.matches_around())
-            results.add(engine.flush())
-        stats = engine.stats()
-        self._report(reader, began, events=stats.events, matches=results.total, late=stats.late)
-        if stats.events and (unseen := engine.unseen_types()):
-            note(f"no event has the type {', '.join(f'`{name}`' for name in unseen)}")
-        results.show()
-
-    def live(self, output: Path, lateness: str | None, form: str | None) -> None:
-        """Read standard input as it comes, and write matches at once."""
-        began, reader = time.perf_counter(), open_live(self.kinds, self.on_error, form)
-        engine = self.query.engine(
-            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self._limits()
-        )
-        clock = self._limits().clock()
-        with _Matches(output, self._limits().matches, form) as results:
-            for rows in reader:
-                if not engine.bound:
-                    engine.push(rows.slice(0, 0))
-                if lateness is None:
-                    self._check_order(engine, rows, reader.rows_read - len(rows))
-                for matches in engine.push_each(rows):
-                    results.add(matches)
-                    clock.check()
-            results.add(engine.flush())
-        stats, seconds = engine.stats(), time.perf_counter() - began
-        print_summary(
-            reader,
-            seconds,
-            events=stats.events,
-            found=[format_count(results.total)],
-            late=stats.late,
-            list_bad=self.on_error == "collect",
-        )
-
-    def _check_order(self, engine: Engine, rows: pa.Table, first_row: int) -> None:
-        clock = engine.stream.clock
+    def check_order(self, clock: Clock | None, rows: pa.Table, reorder: ReorderBuffer, first_row: int) -> None:
+        """Raise an error where rows go back in time, which nobody allowed for."""
         if clock is not None:
             ticks = clock.ticks(rows[clock.column], first_row=first_row)
             with name_files(self.files):
                 fix = f"{LATENESS}, or --sort to sort all in memory"
-                check_order(ticks, engine.reorder.watermark, first_row, fix=fix)
+                check_order(ticks, reorder.watermark, first_row, fix=fix)
 
-    def sort(self, output: Path | None, form: str | None = None) -> None:
-        """Load what the query needs, sort it by time and detect at once."""
-        reader, began = self._reader(whole_rows=self.events)
-        table = load(reader)
-        with _Matches(output, self._limits().matches, form) as results:
-            found = self.query.detect(
-                table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self._limits()
-            )
-            results.add(found)
-        self._report(reader, began, events=len(table), matches=results.total)
-        results.show()
-
-    def count(self) -> None:
-        """Print the number of matches; they are never listed, so there may be any number of them.
-
-        Files are read piece by piece; only events that go back in time must all be in memory, to be sorted.
-        """
-        reader, began = self._reader(whole_rows=False)
-        options: dict[str, Any] = {"time": self.time, "type": self.type, "order_by": self.order_by}
-        options["limits"] = self._limits()
-        engine = self.query.engine(**options)
-        try:
-            total = count_batches(engine, self._batches(reader))
-        except OutOfOrder:
-            table = load(reader)
-            total = self.query.count(table, **options)
-        self._report(reader, began, events=reader.rows_read, matches=total)
-        print(total)
-
-    def _batches(self, reader: EventReader) -> Iterator[pa.Table]:
-        """All that is read, and before it a table without rows that tells the columns."""
-        yield reader.schema.empty_table()
-        yield from read_with_progress(reader)
-
-    def _reader(self, *, whole_rows: bool) -> tuple[EventReader, float]:
-        """The files, with no more columns than the query needs, once it is known to fit them; and when that began.
+    def open_reader(self, *, whole_rows: bool) -> tuple[EventReader, float]:
+        """The files, with no more columns than needed, once queries are known to fit them; and when that began.
 
         To find the types of text files is part of the work. To load the kernels, which checking does first, is not.
         """
         began = time.perf_counter()
         schema = open_typed(self.files, self.kinds).schema
         opened = time.perf_counter()
-        self._check(schema)
+        check_kinds(self.kinds, schema.names)
+        self.check(schema)
         wanted = None
-        if not whole_rows and (read := self.query.columns()) is not None:
+        if not whole_rows and (read := self.required_columns()) is not None:
             columns = (self.time or DEFAULT_TIME, self.type or DEFAULT_TYPE, *self.order_by, *read)
             wanted = columns_to_read(schema, columns)
         reader = open_events(self.files, columns=wanted, on_error=self.on_error, kinds=self.kinds)
         return reader, time.perf_counter() - (opened - began)
 
-    def _report(self, reader: EventReader, began: float, *, events: int, matches: int, late: int = 0) -> None:
+    def report(
+        self, reader: EventReader | LiveEvents, began: float, *, events: int, matches: int, late: int = 0
+    ) -> None:
         print_summary(
             reader,
             time.perf_counter() - began,
@@ -185,12 +101,112 @@ class PatternJob:
             list_bad=self.on_error == "collect",
         )
 
-    def _limits(self) -> Limits:
+    @property
+    def limits(self) -> Limits:
         limits = Limits(seconds=self.limit_seconds)
         return limits if self.limit_matches is None else replace(limits, matches=self.limit_matches)
 
 
-class _Matches(Results):
+@dataclass(frozen=True, kw_only=True)
+class PatternJob(EventJob):
+    """One query over files."""
+
+    query: PatternQuery
+
+    def required_columns(self) -> set[str] | None:
+        return self.query.columns()
+
+    def check(self, schema: pa.Schema) -> None:
+        self.query.detect(schema.empty_table(), time=self.time, type=self.type, order_by=self.order_by)
+
+    def check_schema(self) -> pa.Schema:
+        """The columns of the files, once the query is known to fit them. No event is processed."""
+        schema = open_typed(self.files, self.kinds).schema
+        check_kinds(self.kinds, schema.names)
+        self.check(schema)
+        return schema
+
+    def stream(self, output: Path | None, lateness: str | None, form: str | None = None) -> None:
+        """Push the files through an engine piece by piece; memory is bounded by the query's window."""
+        reader, began = self.open_reader(whole_rows=self.events)
+        engine = self.query.engine(
+            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self.limits
+        )
+        clock = self.limits.clock()  # of the whole run
+        with Matches(output, self.limits.matches, form) as results:
+            results.add(engine.push(reader.schema.empty_table()))
+            for rows in read_with_progress(reader):
+                before = results.total
+                if lateness is None:
+                    self.check_order(engine.stream.clock, rows, engine.reorder, reader.rows_read - len(rows))
+                for number, matches in enumerate(engine.push_each(rows), start=1):
+                    results.add(matches)
+                    clock.check()
+                    if number == _MANY:
+                        results.expect(before + engine.matches_around())
+            results.add(engine.flush())
+        stats = engine.stats()
+        self.report(reader, began, events=stats.events, matches=results.total, late=stats.late)
+        if stats.events and (unseen := engine.unseen_types()):
+            note(f"no event has the type {', '.join(f'`{name}`' for name in unseen)}")
+        results.show()
+
+    def live(self, output: Path, lateness: str | None, form: str | None) -> None:
+        """Read standard input as it comes, and write matches at once."""
+        began, reader = time.perf_counter(), open_live(self.kinds, self.on_error, form)
+        engine = self.query.engine(
+            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self.limits
+        )
+        clock = self.limits.clock()
+        with Matches(output, self.limits.matches, form) as results:
+            for rows in reader:
+                if not engine.bound:
+                    engine.push(rows.slice(0, 0))
+                if lateness is None:
+                    self.check_order(engine.stream.clock, rows, engine.reorder, reader.rows_read - len(rows))
+                for matches in engine.push_each(rows):
+                    results.add(matches)
+                    clock.check()
+            results.add(engine.flush())
+        stats = engine.stats()
+        self.report(reader, began, events=stats.events, matches=results.total, late=stats.late)
+
+    def sort(self, output: Path | None, form: str | None = None) -> None:
+        """Load what the query needs, sort it by time and detect at once."""
+        reader, began = self.open_reader(whole_rows=self.events)
+        table = load(reader)
+        with Matches(output, self.limits.matches, form) as results:
+            found = self.query.detect(
+                table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self.limits
+            )
+            results.add(found)
+        self.report(reader, began, events=len(table), matches=results.total)
+        results.show()
+
+    def count(self) -> None:
+        """Print the number of matches; they are never listed, so there may be any number of them.
+
+        Files are read piece by piece; only events that go back in time must all be in memory, to be sorted.
+        """
+        reader, began = self.open_reader(whole_rows=False)
+        options: dict[str, Any] = {"time": self.time, "type": self.type, "order_by": self.order_by}
+        options["limits"] = self.limits
+        engine = self.query.engine(**options)
+        try:
+            total = count_batches(engine, self._batches(reader))
+        except OutOfOrder:
+            table = load(reader)
+            total = self.query.count(table, **options)
+        self.report(reader, began, events=reader.rows_read, matches=total)
+        print(total)
+
+    def _batches(self, reader: EventReader) -> Iterator[pa.Table]:
+        """All that is read, and before it a table without rows that tells the columns."""
+        yield reader.schema.empty_table()
+        yield from read_with_progress(reader)
+
+
+class Matches(Results):
     """Results that may not be more than a limit."""
 
     def __init__(self, output: Path | None, limit: int, form: str | None) -> None:
@@ -204,7 +220,7 @@ class _Matches(Results):
         if isinstance(error, LimitError) and error.limit == "matches":
             raise _too_many(error.bound) from None
 
-    def __enter__(self) -> _Matches:
+    def __enter__(self) -> Matches:
         return self
 
     def add(self, rows: pa.Table) -> None:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+import asyncio
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from functools import wraps
+from threading import RLock
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.events import DEFAULT_TYPE, StreamColumns, to_arrow, with_columns
+from ostinato.core.events import DEFAULT_TYPE, to_arrow, with_columns
 from ostinato.core.options import bad_option
 from ostinato.core.reorder import ReleasedRows, SingleRow
-from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
-from ostinato.patterns.compile import CompiledPattern
+from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front, PlainRows
 from ostinato.patterns.live.matches import Answers, LiveMatches
-from ostinato.patterns.live.separate_queries import SeparateQueries
-from ostinato.patterns.live.shared_queries import SharedQueries, is_shareable
 from ostinato.patterns.live.snapshot import load_live, save_live
-from ostinato.patterns.live.statistics import LiveStatistics, QueryStatistics
+from ostinato.patterns.live.state import LiveState
+from ostinato.patterns.live.statistics import LiveStatistics
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.query import PatternQuery
-from ostinato.patterns.runtime.engine import Engine, late_error
+from ostinato.patterns.runtime.engine import late_error
 from ostinato.patterns.runtime.state import EngineOptions
 
 _FEW_ROWS = 64  # events as dicts: so many are read one by one
@@ -31,26 +31,29 @@ _ENDED = "this engine was flushed: its stream has ended"
 Row = Mapping[str, Any]
 
 
-class LiveEngine:
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _locked(method: Method) -> Method:
+    """One thread at a time; others wait."""
+
+    @wraps(method)
+    def call(self: LiveEngine, *arguments: Any, **options: Any) -> Any:
+        with self._lock:
+            return method(self, *arguments, **options)
+
+    return cast(Method, call)
+
+
+class LiveEngine(LiveState):
     """Matches many queries over one stream. Build it with `ostinato.engine({name: query, …})`.
 
-    Queries that the plain kernel can run are run together (shared_queries.py), the others each for itself.
+    Any thread may call any method: calls wait for each other.
     """
 
-    # Known once the stream's columns are, as `front` is.
-    shared: SharedQueries
-    separate: SeparateQueries
-
     def __init__(self, options: EngineOptions) -> None:
-        self.options = options
-        self.events = self.late = 0
-        self.late_rows: list[pa.Table] = []
-        self.ended = False
-        self.engines: dict[str, Engine] = {}
-        self.numbers: dict[str, int] = {}  # of those that run together
-        self.stopped: dict[str, QueryStatistics] = {}
-        self.front: Front | None = None
-        self._plain: PlainRows | None = None
+        super().__init__(options)
+        self._lock = RLock()  # one thread at a time reads or changes the state
 
     # -- queries
 
@@ -59,6 +62,7 @@ class LiveEngine:
         """The names of the queries that run."""
         return list(self.engines)
 
+    @_locked
     def add(self, name: str, query: PatternQuery, *, limits: Limits | None = None) -> None:
         """Begin to run a query, from the next event on, as if the stream began there.
 
@@ -79,14 +83,7 @@ class LiveEngine:
             raise OstinatoError(f"there is a query {name!r} already", fix="remove it first, or choose another name")
         self.add_compiled(name, query._compiled, limits or self.options.limits)
 
-    def add_compiled(self, name: str, compiled: CompiledPattern, limits: Limits) -> None:
-        """Like `add`, for what a query was compiled to."""
-        engine = Engine(compiled, replace(self.options, lateness=0, on_late="count", limits=limits))
-        if self.front is not None:
-            self._start(name, engine, self.front)
-        self.stopped.pop(name, None)
-        self.engines[name] = engine
-
+    @_locked
     def remove(self, name: str) -> None:
         """Stop a query and forget it; the others keep their state.
 
@@ -102,33 +99,6 @@ class LiveEngine:
             raise OstinatoError(f"there is no query {name!r}", fix=f"name one of {known}" if known else "add it first")
         self._forget(name)
 
-    def _forget(self, name: str) -> None:
-        del self.engines[name]
-        self._plain = None
-        if self.front is None:
-            return
-        if name in self.numbers:
-            self.shared.remove(self.numbers.pop(name))
-        else:
-            self.separate.remove(name)
-
-    def _stop(self, name: str, error: LimitError) -> None:
-        """A query has reached a limit of its own."""
-        self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
-        self._forget(name)
-
-    def _start(self, name: str, engine: Engine, front: Front, minterms: Sequence[int] = ()) -> None:
-        """Bind a query to the columns of the stream, and let it run."""
-        try:
-            engine.bind(front.schema.empty_table(), minterms=minterms)
-        except OstinatoError as error:
-            raise error.replace(reason=f"{name}: {error.reason}") from None
-        if is_shareable(engine):
-            self.numbers[name] = self.shared.add(name, engine)
-        else:
-            self.separate.add(name, engine)
-        self._plain = None
-
     # -- columns
 
     def _bind(self, rows: pa.Table) -> Front:
@@ -136,23 +106,6 @@ class LiveEngine:
         binding = self.options.binding
         names = {binding["type"] or DEFAULT_TYPE, *binding["order_by"], *self._attributes()}
         return self.bind_to(with_columns(rows, names, time=binding["time"]), {}, {})
-
-    def bind_to(self, rows: pa.Table, minterms: Mapping[str, Sequence[int]], separate: Mapping[str, Engine]) -> Front:
-        """Bind to the columns of some rows. What was restored numbers its codes by `minterms`, or is bound already."""
-        schema = rows.schema
-        columns = StreamColumns.resolve(schema, **self.options.binding, needs_time=self.options.lateness != 0)
-        front = Front(schema, columns, self.options.lateness)
-        self.separate = SeparateQueries(self._stop)
-        self.shared = SharedQueries(schema, columns, front.clock, self._stop)
-        self.numbers = {}
-        for name, engine in self.engines.items():
-            if name in separate:
-                self.separate.add(name, separate[name])
-            else:
-                self._start(name, engine, front, minterms.get(name, ()))
-        self.engines |= separate
-        self.front = front
-        return front
 
     def _attributes(self) -> set[str]:
         """What the queries read of events."""
@@ -171,6 +124,7 @@ class LiveEngine:
 
     # -- events
 
+    @_locked
     def push(self, batch: Any) -> LiveMatches:
         """Read events; returns the matches they complete.
 
@@ -191,6 +145,26 @@ class LiveEngine:
             absent = self._attributes() if front is None else [n for n in front.schema.names if n != front.columns.time]
             rows = [dict.fromkeys(absent) | dict(rows[0]), *rows[1:]]
         return self._answer(self._push_table(to_arrow(list(map(dict, rows)))))
+
+    async def stream(
+        self, source: AsyncIterable[Any] | Iterable[Any], *, flush: bool = True
+    ) -> AsyncIterator[dict[str, Any]]:
+        """The matches of a source of events, as they complete: `async for match in live.stream(source)`.
+
+        The source is asked for more only when its matches have been taken, so that a slow reader slows it down.
+
+        Parameters
+        ----------
+        source
+            Gives whatever `push` takes, asynchronously or not.
+        flush
+            Whether the stream has ended when the source has; if not, the engine can be given more.
+        """
+        async for batch in _as_async(source):
+            for match in self.push(batch):
+                yield match
+        for match in self.flush() if flush else ():
+            yield match
 
     def _as_rows(self, batch: Any) -> list[Row] | None:
         """The events of a batch that is made of dicts and tuples."""
@@ -253,12 +227,9 @@ class LiveEngine:
     def _answer(self, answers: list[Answers]) -> LiveMatches:
         return LiveMatches(answers, self.schemas)
 
-    def schemas(self) -> dict[str, pa.Schema]:
-        """The columns of each query's answer; known once the stream's columns are."""
-        return {name: engine.answer_schema for name, engine in self.engines.items() if engine.bound}
-
     # -- time
 
+    @_locked
     def advance(self, to: Any) -> LiveMatches:
         """Say that time has reached `to`: nothing earlier will come. Returns what that completes.
 
@@ -278,6 +249,7 @@ class LiveEngine:
         self.shared.advance(tick)
         return self._answer(found)
 
+    @_locked
     def due(self) -> Any:
         """The next time at which `advance` has something to do; None when nothing waits."""
         if self.front is None or self.front.clock is None:
@@ -289,6 +261,7 @@ class LiveEngine:
             times.append(clock.values(np.array([first + bool(reorder.binding.order_by)]))[0].as_py())
         return min(times, default=None)
 
+    @_locked
     def flush(self) -> LiveMatches:
         """End the stream: read the events that still wait, and return the matches that waited for time to pass."""
         self._check_open()
@@ -297,16 +270,11 @@ class LiveEngine:
             return self._answer([])
         return self._answer(self._read(self.front.reorder.flush()) + self.separate.flush())
 
-    def late_events(self) -> pa.Table:
-        """The rows that came too late, under on_late="collect"."""
-        if self.late_rows:
-            return pa.concat_tables(self.late_rows)
-        return self.front.schema.empty_table() if self.front is not None else pa.table({})
-
     def _check_open(self) -> None:
         if self.ended:
             raise OstinatoError(_ENDED, fix="build a new one with ostinato.engine(…)")
 
+    @_locked
     def snapshot(self) -> bytes:
         """The whole state, for `LiveEngine.restore`; a versioned, checked format without code."""
         return save_live(self)
@@ -324,6 +292,7 @@ class LiveEngine:
 
     # -- numbers
 
+    @_locked
     def stats(self) -> LiveStatistics:
         """Numbers of the stream and of each query, also of those that were stopped."""
         queries = {name: self._statistics(name) for name in self.engines} | self.stopped
@@ -332,9 +301,12 @@ class LiveEngine:
             size = self.shared.history.kept.nbytes + self.front.reorder.rows.nbytes
         return LiveStatistics(self.events, self.late, size, queries)
 
-    def _statistics(self, name: str) -> QueryStatistics:
-        if self.front is None:
-            return QueryStatistics(0, 0, 0, 0.0)
-        if (number := self.numbers.get(name)) is not None:
-            return self.shared.statistics(number)
-        return self.separate.statistics(name)
+
+async def _as_async(source: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[Any]:
+    if isinstance(source, AsyncIterable):
+        async for batch in source:
+            yield batch
+        return
+    for batch in source:
+        yield batch
+        await asyncio.sleep(0)  # others may go on

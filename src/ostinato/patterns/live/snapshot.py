@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,18 +15,18 @@ from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.shared_queries import SharedQueries
+from ostinato.patterns.live.state import LiveState
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.snapshot import compile_saved, describe_query, load, load_options, save
 
-if TYPE_CHECKING:
-    from ostinato.patterns.live.engine import LiveEngine
+L = TypeVar("L", bound=LiveState)
 
 _KIND = "live"
 _COUNTERS = ("events", "late")
 
 
-def save_live(live: LiveEngine) -> bytes:
+def save_live(live: LiveState) -> bytes:
     shared = live.shared if live.front is not None else None
     meta: dict[str, Any] = {
         "kind": _KIND,
@@ -60,7 +60,7 @@ def save_live(live: LiveEngine) -> bytes:
     return Snapshot(meta, arrays, tables).to_bytes()
 
 
-def load_live(data: bytes, kind: type[LiveEngine]) -> LiveEngine:
+def load_live(data: bytes, kind: type[L]) -> L:
     snapshot = Snapshot.from_bytes(data)
     meta, arrays, tables = snapshot.meta, snapshot.arrays, snapshot.tables
     if meta.get("kind") != _KIND:
@@ -79,7 +79,7 @@ def load_live(data: bytes, kind: type[LiveEngine]) -> LiveEngine:
 
 
 def _fill(
-    live: LiveEngine, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]
+    live: LiveState, meta: Mapping[str, Any], arrays: Mapping[str, npt.NDArray[Any]], tables: Mapping[str, pa.Table]
 ) -> None:
     saved = {about["name"]: (place, about) for place, about in enumerate(meta["queries"])}
     alone = {

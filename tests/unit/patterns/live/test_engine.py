@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import AsyncIterator
+from threading import Thread
 from typing import Any
 
 import pyarrow as pa
@@ -218,3 +221,62 @@ def test_snapshots() -> None:
         ost.Engine.restore(saved)
     with pytest.raises(ost.DataError, match="of one query's engine"):
         ost.LiveEngine.restore(PAIR.engine().snapshot())
+
+
+def test_an_asynchronous_source() -> None:
+    asked: list[int] = []
+
+    async def source() -> AsyncIterator[Any]:
+        for ts, kind in enumerate("CBCB"):
+            asked.append(ts)
+            yield event(kind, ts)
+
+    async def read() -> list[Any]:
+        live, found = ost.engine(PAIR, schema=SCHEMA), []
+        async for match in live.stream(source()):
+            found.append((match["positions"], max(asked)))  # nothing is asked for ahead
+        with pytest.raises(ost.OstinatoError, match="was flushed"):
+            live.push(event("B", 9))
+        return found
+
+    assert asyncio.run(read()) == [([0, 1], 1), ([2, 3], 3), ([0, 3], 3)]
+
+
+def test_an_asynchronous_stream_over_a_list_lets_others_go_on() -> None:
+    order: list[str] = []
+
+    async def read() -> None:
+        live = ost.engine(PAIR, schema=SCHEMA)
+        async for _ in live.stream([event("C", 1), event("B", 2), [event("B", 3)]], flush=False):
+            order.append("match")
+        live.push(event("B", 4))
+
+    async def other() -> None:
+        for _ in range(3):
+            order.append("other")
+            await asyncio.sleep(0)
+
+    async def both() -> None:
+        await asyncio.gather(read(), other())
+
+    asyncio.run(both())
+    assert order.index("match") < len(order) - 1 - order[::-1].index("other")
+
+
+def test_threads_may_push_at_once() -> None:
+    live = ost.engine({"by key": ost.cel("A ; B PARTITION BY k"), "all": ost.cel("C AS x")}, schema=SCHEMA)
+    found: list[dict[str, int]] = []
+
+    def push(key: int) -> None:
+        for _ in range(200):
+            for kind in "ABC":
+                found.append(live.push({"ts": 1, "type": kind, "k": key}).counts())
+
+    threads = [Thread(target=push, args=(key,)) for key in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert live.stats().events == 4 * 600
+    assert sum(each.get("all", 0) for each in found) == 4 * 200
+    assert sum(each.get("by key", 0) for each in found) == 4 * sum(range(1, 201))

@@ -1,0 +1,107 @@
+"""The state of an engine for many queries: which run, together or each for itself, over which columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from ostinato.core.events import StreamColumns
+from ostinato.errors import LimitError, OstinatoError
+from ostinato.patterns.compile import CompiledPattern
+from ostinato.patterns.limits import Limits
+from ostinato.patterns.live.front import Front, PlainRows
+from ostinato.patterns.live.separate_queries import SeparateQueries
+from ostinato.patterns.live.shared_queries import SharedQueries, is_shareable
+from ostinato.patterns.live.statistics import QueryStatistics
+from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.state import EngineOptions
+
+
+class LiveState:
+    """Queries that the plain kernel can run are run together (shared_queries.py), the others each for itself."""
+
+    # Known once the stream's columns are, as `front` is.
+    shared: SharedQueries
+    separate: SeparateQueries
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+        self.events = self.late = 0
+        self.late_rows: list[pa.Table] = []
+        self.ended = False
+        self.engines: dict[str, Engine] = {}
+        self.numbers: dict[str, int] = {}  # of those that run together
+        self.stopped: dict[str, QueryStatistics] = {}
+        self.front: Front | None = None
+        self._plain: PlainRows | None = None
+
+    def add_compiled(self, name: str, compiled: CompiledPattern, limits: Limits) -> None:
+        """Like `add`, for what a query was compiled to."""
+        engine = Engine(compiled, replace(self.options, lateness=0, on_late="count", limits=limits))
+        if self.front is not None:
+            self._start(name, engine, self.front)
+        self.stopped.pop(name, None)
+        self.engines[name] = engine
+
+    def _forget(self, name: str) -> None:
+        del self.engines[name]
+        self._plain = None
+        if self.front is None:
+            return
+        if name in self.numbers:
+            self.shared.remove(self.numbers.pop(name))
+        else:
+            self.separate.remove(name)
+
+    def _stop(self, name: str, error: LimitError) -> None:
+        """A query has reached a limit of its own."""
+        self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
+        self._forget(name)
+
+    def _start(self, name: str, engine: Engine, front: Front, minterms: Sequence[int] = ()) -> None:
+        """Bind a query to the columns of the stream, and let it run."""
+        try:
+            engine.bind(front.schema.empty_table(), minterms=minterms)
+        except OstinatoError as error:
+            raise error.replace(reason=f"{name}: {error.reason}") from None
+        if is_shareable(engine):
+            self.numbers[name] = self.shared.add(name, engine)
+        else:
+            self.separate.add(name, engine)
+        self._plain = None
+
+    def bind_to(self, rows: pa.Table, minterms: Mapping[str, Sequence[int]], separate: Mapping[str, Engine]) -> Front:
+        """Bind to the columns of some rows. What was restored numbers its codes by `minterms`, or is bound already."""
+        schema = rows.schema
+        columns = StreamColumns.resolve(schema, **self.options.binding, needs_time=self.options.lateness != 0)
+        front = Front(schema, columns, self.options.lateness)
+        self.separate = SeparateQueries(self._stop)
+        self.shared = SharedQueries(schema, columns, front.clock, self._stop)
+        self.numbers = {}
+        for name, engine in self.engines.items():
+            if name in separate:
+                self.separate.add(name, separate[name])
+            else:
+                self._start(name, engine, front, minterms.get(name, ()))
+        self.engines |= separate
+        self.front = front
+        return front
+
+    def schemas(self) -> dict[str, pa.Schema]:
+        """The columns of each query's answer; known once the stream's columns are."""
+        return {name: engine.answer_schema for name, engine in self.engines.items() if engine.bound}
+
+    def late_events(self) -> pa.Table:
+        """The rows that came too late, under on_late="collect"."""
+        if self.late_rows:
+            return pa.concat_tables(self.late_rows)
+        return self.front.schema.empty_table() if self.front is not None else pa.table({})
+
+    def _statistics(self, name: str) -> QueryStatistics:
+        if self.front is None:
+            return QueryStatistics(0, 0, 0, 0.0)
+        if (number := self.numbers.get(name)) is not None:
+            return self.shared.statistics(number)
+        return self.separate.statistics(name)
