@@ -2,27 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from ostinato.core.arrow_casts import cast_column
 from ostinato.core.backends import is_spark_frame, spark_backend
+from ostinato.core.events import to_arrow
 from ostinato.core.options import bad_option
-from ostinato.errors import OstinatoError
+from ostinato.patterns.joint_answers import fit_to_schema, joint_schema
+from ostinato.patterns.live.open import open_engine
 from ostinato.patterns.query import PatternQuery
 
-QUERY = "query"
+_FEW = 4  # queries: with fewer, each for itself on all cores is as fast
+_SHARED_OPTIONS = {"time", "type", "order_by", "events", "limits", "threads"}
 
 
 def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:
     _check(queries)
     if is_spark_frame(data):
         return spark_backend().detect(queries, data, **options)
-    found = {name: query.detect(data, **options) for name, query in queries.items()}
-    schema = joint_schema({name: table.schema for name, table in found.items()})
-    return pa.concat_tables([fit_to_schema(name, table, schema) for name, table in found.items()])
+    table = to_arrow(data)
+    together = len(queries) >= _FEW and table.num_columns and options.keys() <= _SHARED_OPTIONS
+    shared = _detect_together(queries, table, **options) if together else {}
+    found = {
+        name: shared[name] if name in shared else query.detect(table, **options) for name, query in queries.items()
+    }
+    schema = joint_schema({name: answer.schema for name, answer in found.items()})
+    return pa.concat_tables([fit_to_schema(name, answer, schema) for name, answer in found.items()])
+
+
+def _detect_together(
+    queries: Mapping[str, PatternQuery], table: pa.Table, *, threads: int | None = None, **options: Any
+) -> dict[str, pa.Table]:
+    """The answers of queries that can run together, if there are a few."""
+    settings = {"time": None, "type": None, "order_by": (), "events": False, "limits": None} | options
+    live = open_engine(queries, lateness=0, on_late="count", schema=table.schema, **settings)
+    for name in live.queries:
+        if name not in live.numbers:
+            live.remove(name)
+    if len(live.queries) < _FEW:
+        return {}
+    schemas, found = live.schemas(), live.push(table)
+    for error in live.errors.values():
+        raise error
+    return {name: schema.empty_table() for name, schema in schemas.items()} | found.tables
 
 
 def _check(queries: Any) -> None:
@@ -31,30 +55,3 @@ def _check(queries: Any) -> None:
     for name, query in queries.items():
         if not isinstance(name, str) or not isinstance(query, PatternQuery):
             raise bad_option("queries", {name: query}, "names and what ostinato.cel(…) or ostinato.srem(…) returns")
-
-
-def joint_schema(answers: Mapping[str, pa.Schema]) -> pa.Schema:
-    """The columns of all answers together, after QUERY; a column that two answers share must be of one type."""
-    fields = {QUERY: pa.field(QUERY, pa.string())}
-    for name, answer in answers.items():
-        for field in answer:
-            if field.name == QUERY:
-                raise OstinatoError(f"the answer of {name!r} has a column `{QUERY}` already", fix="rename it with AS")
-            known = fields.setdefault(field.name, field)
-            if known.type != field.type:
-                raise OstinatoError(
-                    f"`{field.name}` is {field.type} in the answer of {name!r} and {known.type} in another",
-                    fix="give one of them another name with AS",
-                )
-    return pa.schema(list(fields.values()))
-
-
-def fit_to_schema(name: str, matches: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Matches of the query `name` with the columns of `schema`, NULL where its answer has none."""
-    columns: Sequence[Any] = [
-        pa.array([name] * len(matches), field.type)
-        if field.name == QUERY and QUERY not in matches.column_names
-        else cast_column(matches, field)
-        for field in schema
-    ]
-    return pa.table(columns, schema=schema)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import ostinato
 from ostinato.errors import OstinatoError
-from ostinato.patterns.detect_many import fit_to_schema, joint_schema
+from ostinato.patterns.joint_answers import fit_to_schema, joint_schema
 
 TABLE = pa.table({"ts": [1, 2], "type": ["A", "B"]})
 
@@ -29,6 +31,27 @@ def test_answers_stand_below_each_other_in_the_order_of_the_queries() -> None:
 def test_only_queries_by_name_are_taken(queries: Any) -> None:
     with pytest.raises(OstinatoError, match="queries cannot be"):
         ostinato.detect_many(queries, TABLE)
+
+
+def test_many_queries_run_together_and_give_what_each_gives() -> None:
+    texts = ["A ; B", "A+ ; B WITHIN 3 EVENTS", "B AS x FILTER x.v > 1", "SELECT MAX * WHERE A+ ; B WITHIN 4 EVENTS"]
+    texts += ["A ; NOT B FOR 1 second", "A AS x ; B AS y FILTER x.v = y.v PARTITION BY k", "NOT A FOR 1 second ; B"]
+    queries = {text: ostinato.cel(text) for text in texts}
+    random = Random(1)
+    rows = [{"ts": random.randrange(30), "type": random.choice("ABC"), "v": n % 3, "k": n % 2} for n in range(40)]
+    table = pa.Table.from_pylist(rows)
+    found = ostinato.detect_many(queries, table, order_by=["v"], events=True)
+    for text, query in queries.items():
+        own = found.filter(pc.field("query") == text)
+        alone = query.detect(table, order_by=["v"], events=True)
+        assert own.select(alone.column_names).to_pylist() == alone.to_pylist()
+
+
+def test_a_limit_of_many_queries_that_run_together() -> None:
+    queries = {str(number): ostinato.cel("A+ ; B") for number in range(5)}
+    table = pa.table({"ts": range(13), "type": ["A"] * 12 + ["B"]})
+    with pytest.raises(ostinato.LimitError, match="more matches than may be returned"):
+        ostinato.detect_many(queries, table, limits=ostinato.Limits(matches=100))
 
 
 def test_a_column_has_one_type_in_all_answers() -> None:

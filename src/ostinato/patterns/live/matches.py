@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.patterns.detect_many import QUERY, fit_to_schema, joint_schema
+from ostinato.patterns.joint_answers import QUERY, fit_to_schema, joint_schema
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ class LiveState:
         self.engines: dict[str, Engine] = {}
         self.numbers: dict[str, int] = {}  # of those that run together
         self.stopped: dict[str, QueryStatistics] = {}
+        self.errors: dict[str, LimitError] = {}  # that stopped queries in this process
         self.front: Front | None = None
         self._plain: PlainRows | None = None
 
@@ -57,6 +58,7 @@ class LiveState:
 
     def _stop(self, name: str, error: LimitError) -> None:
         """A query has reached a limit of its own."""
+        self.errors[name] = error
         self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
         self._forget(name)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.core.events import StreamColumns
-from ostinato.patterns.detect_many import joint_schema
+from ostinato.patterns.joint_answers import joint_schema
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import check_names
 from ostinato.spark.patterns.columns import check_query

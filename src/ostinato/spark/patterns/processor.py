@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReorderBuffer
-from ostinato.patterns.detect_many import fit_to_schema
+from ostinato.patterns.joint_answers import fit_to_schema
 from ostinato.patterns.runtime.engine import Statistics
 from ostinato.spark.checkpoint_header import check_header
 from ostinato.spark.packing import LATE, ROWS, pack

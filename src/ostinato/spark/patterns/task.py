@@ -14,7 +14,7 @@ from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns
 from ostinato.core.options import OnLate
 from ostinato.patterns.compile import CompiledPattern, compile_text
-from ostinato.patterns.detect_many import fit_to_schema
+from ostinato.patterns.joint_answers import fit_to_schema
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.patterns.detect_many import fit_to_schema as retyped
+from ostinato.patterns.joint_answers import fit_to_schema as retyped
 from ostinato.rules.algebra.partition import RuleUnit, partition_rules
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.relational.kinds import TERM, Kind, type_family
