@@ -43,7 +43,7 @@ class PatternQuery:
         """What is legal but probably not meant."""
         from ostinato.core.expressions import to_text
         from ostinato.patterns.automata.registers import find_contradiction
-        from ostinato.patterns.plan.check import find_warnings
+        from ostinato.patterns.plan.warnings import find_warnings
 
         test = find_contradiction(self._compiled.transducer)
         never = [] if test is None else [f"the formula can never match: no events pass {to_text(test)}"]

@@ -141,6 +141,13 @@ def split_predicate(predicate: Expr) -> list[list[Expr]]:
     return [[]] if [] in result else result
 
 
+def own_tests(formula: Formula) -> list[Expr]:
+    """The unsplittable parts of this node's own predicate."""
+    if not isinstance(formula, n.Filter | n.Absent) or formula.predicate is None:
+        return []
+    return [test for tests in split_predicate(formula.predicate) for test in tests]
+
+
 def _alternatives(expr: Expr, *, positive: bool) -> list[list[Expr]]:
     if len(ex.variables(expr)) <= 1 or not isinstance(expr, ex.Call) or expr.op not in ("and", "or", "not"):
         return [[expr if positive else _negate(expr)]]
