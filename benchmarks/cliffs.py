@@ -39,6 +39,8 @@ class Case:
         self.seconds = min(self.seconds, time.process_time() - begin)
 
 
+_Q1 = "A AS x ; B AS y ; C AS z"
+_SKIP = "WITHIN 8 EVENTS AFTER MATCH SKIP TO"
 _RISE = "A AS x ; (B AS y FILTER y.f > x.f)+ ; C AS z"
 
 CASES = [
@@ -60,11 +62,18 @@ CASES = [
     Case("SELECT x.a, count(y), a +, 20", "SELECT x.id, count(y) WHERE A AS x ; (B AS y)+ ; C AS z WITHIN 20 EVENTS"),
     Case("PARTITION BY three columns", "A ; B ; C PARTITION BY h, k, s WITHIN 10 EVENTS"),
     Case("MAX of Q4, 10,000", "SELECT MAX * WHERE (A AS x)+ ; B AS y WITHIN 10000 EVENTS", counted=True),
+    Case("Q1, a user's, 8", f"{_Q1} PARTITION BY user WITHIN 8 EVENTS"),
+    Case("LIMIT 1 for each user", f"{_Q1} PARTITION BY user WITHIN 8 EVENTS LIMIT 1"),
+    Case("Q1, 8", f"{_Q1} WITHIN 8 EVENTS"),
+    Case("AFTER MATCH SKIP TO NEXT ROW, 8", f"{_Q1} {_SKIP} NEXT ROW"),
+    Case("AFTER MATCH SKIP TO LAST y, 8", f"{_Q1} {_SKIP} LAST y"),
+    Case("NXT, AFTER MATCH SKIP TO NEXT ROW, 8", f"SELECT NXT * WHERE {_Q1} {_SKIP} NEXT ROW"),
+    Case("AFTER MATCH SKIP TO LAST y, no window", f"{_Q1} AFTER MATCH SKIP TO LAST y"),
 ]
 
 
 def stream(events: int) -> pa.Table:
-    """Types uniform over A … E, numbers uniform, two ids of 1,000, and other keys of a few values."""
+    """Types uniform over A … E, numbers uniform, two ids of 1,000, keys of a few values, and a user for 20 events."""
     rng = np.random.default_rng(11)
     types = pa.array(rng.integers(0, 5, events).astype(np.int8))
     return pa.table(
@@ -76,6 +85,7 @@ def stream(events: int) -> pa.Table:
             "h": pa.array(rng.integers(0, 10, events)),
             "k": pa.array(rng.integers(0, 10, events)),
             "s": pa.array(np.char.add("user ", rng.integers(0, 20, events).astype(str))),
+            "user": pa.array(rng.integers(0, max(1, events // 20), events)),
         }
     )
 

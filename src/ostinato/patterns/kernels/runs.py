@@ -147,9 +147,17 @@ def _release(state: CorrelatedState, run: int) -> None:
     cursor[FREED] += 1
 
 
-@subroutine(int64(STATE, int64, boolean, int64, int64, int64, int64, int64), inline=True)
+@subroutine(int64(STATE, int64, boolean, int64, int64, int64, int64, int64, int64), inline=True)
 def _look_through(
-    state: CorrelatedState, hashed: int, alone: bool, owner: int, action: int, row: int, low: int, count: int
+    state: CorrelatedState,
+    hashed: int,
+    alone: bool,
+    key: int,
+    control: int,
+    action: int,
+    row: int,
+    low: int,
+    count: int,
 ) -> int:
     """Add to the first `count` candidates the living runs of one place and bucket; returns how many there are then.
 
@@ -159,7 +167,7 @@ def _look_through(
     tables = state.tables
     states, cells, probes, runs, heads = tables.states, tables.cells, tables.probes, tables.runs, state.run_heads
     terms, candidates, probe_begin = tables.terms, tables.candidates, tables.actions[action, PROBES]
-    key, control = owner // len(states), owner % len(states)
+    owner = key * len(states) + control
     begin, size = states[control, INDEX_BEGIN], states[control, INDEX_END] - states[control, INDEX_BEGIN]
     floor = last_death(state, key, control)
     head = hashed & (heads.shape[1] - 1)
@@ -188,11 +196,13 @@ def _look_through(
     return count
 
 
-@subroutine(int64(STATE, int64, int64, int64, int64, int64))
-def _find_in_buckets(state: CorrelatedState, hashed: int, owner: int, action: int, row: int, low: int) -> int:
+@subroutine(int64(STATE, int64, int64, int64, int64, int64, int64))
+def _find_in_buckets(
+    state: CorrelatedState, hashed: int, key: int, control: int, action: int, row: int, low: int
+) -> int:
     """As `find_runs`, for a place that is divided into buckets: without those whose runs fail a test."""
     tables = state.tables
-    tests, cell = tables.tests, tables.states[owner % len(tables.states), RANGED] - 1
+    tests, cell = tables.tests, tables.states[control, RANGED] - 1
     kind = FLOATS if tables.floating[cell] else WHOLE
     first, last = 0, tables.bound_counts[cell]
     for test in range(tables.actions[action, TEST_BEGIN], tables.actions[action, TEST_END]):
@@ -204,7 +214,7 @@ def _find_in_buckets(state: CorrelatedState, hashed: int, owner: int, action: in
                 first = max(first, bucket)
     count = 0
     for bucket in range(first, last + 1):
-        count = _look_through(state, mix(hashed, bucket), first == last, owner, action, row, low, count)
+        count = _look_through(state, mix(hashed, bucket), first == last, key, control, action, row, low, count)
     return count
 
 
@@ -214,8 +224,7 @@ def find_runs(state: CorrelatedState, key: int, control: int, action: int, row: 
     probes of an action name, but not all that fail its tests; returns how many there are."""
     tables = state.tables
     states, probes, probe_begin = tables.states, tables.probes, tables.actions[action, PROBES]
-    owner = key * len(states) + control
-    hashed = mix(0, owner)
+    hashed = mix(0, key * len(states) + control)
     for at in range(states[control, INDEX_END] - states[control, INDEX_BEGIN]):
         term = probes[probe_begin + at, 0]
         if not tables.present[term, row] or (probes[probe_begin + at, 1] and np.isnan(tables.term_floats[term, row])):
@@ -223,8 +232,8 @@ def find_runs(state: CorrelatedState, key: int, control: int, action: int, row: 
         hashed = mix(hashed, tables.terms[term, row])
     low = max(low, DEAD + 1)
     if states[control, RANGED]:
-        return _find_in_buckets(state, hashed, owner, action, row, low)
-    return _look_through(state, hashed, True, owner, action, row, low, 0)
+        return _find_in_buckets(state, hashed, key, control, action, row, low)
+    return _look_through(state, hashed, True, key, control, action, row, low, 0)
 
 
 @subroutine(int64(STATE, int64, int64, int64, int64))

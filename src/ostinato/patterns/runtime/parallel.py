@@ -47,21 +47,20 @@ def detect_table(make_engine: Callable[[], Engine], data: Any, threads: int) -> 
 def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> int:
     """How many rows `detect_table` gives."""
     engine = make_engine()
-    rows = to_arrow(data, pieces=threads)
-    count = min(threads, len(rows) // LEAST)
-    if count > 1 and may_split_keys(engine.compiled) and not must_list(engine.compiled):
-        return _count_by_keys(engine, *engine.order_rows(rows, pieces=count), count)
-    if count < 2 or not may_split_ranges(engine.compiled):
-        return count_table(engine, rows)
-    ranges = _split(engine, *engine.order_rows(rows, pieces=count), count)
-    if ranges is None:
-        return count_table(make_engine(), rows)
+    table = to_arrow(data, pieces=threads)
+    count = min(threads, len(table) // LEAST)
+    by_keys = may_split_keys(engine.compiled) and not must_list(engine.compiled)
+    if count < 2 or not (by_keys or may_split_ranges(engine.compiled)):
+        return count_table(engine, table)
+    rows, order = engine.order_rows(table, pieces=count)
+    if (ranges := _split(engine, rows, order, count)) is not None:
+        return sum(run_pieces(lambda number: _count_range(make_engine, ranges, number), count))
+    return _count_by_keys(engine, rows, order, count) if by_keys else count_table(make_engine(), table)
 
-    def count_range(number: int) -> int:
-        whole = count_table(make_engine(), ranges.table(ranges.reach[number], ranges.ends[number + 1]))
-        return whole - count_table(make_engine(), ranges.table(ranges.reach[number], ranges.ends[number]))
 
-    return sum(run_pieces(count_range, count))
+def _count_range(make_engine: Callable[[], Engine], ranges: _Ranges, number: int) -> int:
+    whole = count_table(make_engine(), ranges.table(ranges.reach[number], ranges.ends[number + 1]))
+    return whole - count_table(make_engine(), ranges.table(ranges.reach[number], ranges.ends[number]))
 
 
 def _count_by_keys(engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> int:
