@@ -39,11 +39,11 @@ def main() -> None:
     rounds, events = (1, 20_000) if options.quick else (5, 200_000)
     found: dict[str, Any] = {}
     for name, figures in chain(measure_queries(rounds, events), measure_scorer(rounds, events // 10)):
-        found[name] = figures
+        found[name] = {what: round(value, 2) for what, value in figures.items()}
         print(f"{name:40}", "  ".join(f"{what}: {value:,.1f}" for what, value in figures.items()), flush=True)
     print("goals (µs):", GOALS)
     if options.record:
-        options.record.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        options.record.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def stream(count: int) -> pa.Table:
