@@ -126,3 +126,35 @@ def test_queries_that_come_and_go(asked: list[Query], rows: list[Row], first: in
         else:
             assert not len(answer)
     assert found == expected
+
+
+@settings(max_examples=80)
+@given(st.lists(queries(wider_filters=True), min_size=2, max_size=3), streams(max_size=14), st.data())
+def test_a_query_may_begin_with_the_past(asked: list[Query], rows: list[Row], data: st.DataObject) -> None:
+    named = compiled(asked)
+    late, *others = named
+    now = data.draw(st.integers(0, len(rows)))
+    begin = data.draw(st.integers(0, now))
+    live = ost.engine({name: named[name] for name in others}, limits=FEW)
+    own = named[late].engine(limits=FEW)
+    own.push(table([]))
+    for row in [table([]), *rows[:now]]:
+        live.push(row)
+    try:
+        if begin < now:
+            own.push(table(rows[begin:now]))
+    except LimitError:
+        return
+    live.add(late, named[late], limits=FEW, since=table(rows[begin:now]))
+    for row in rows[now:]:
+        try:
+            expected = own.push(row)
+        except LimitError:
+            assert live.push(row).counts().get(late) is None
+            return
+        found = live.push(row).tables.get(late, expected.slice(0, 0))
+        if "positions" in expected.column_names:
+            shifted = [[place + begin for place in places] for places in expected["positions"].to_pylist()]
+            assert found["positions"].to_pylist() == shifted
+        else:
+            assert found.to_pylist() == expected.to_pylist()

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.events import DEFAULT_TYPE, to_arrow, with_columns
+from ostinato.core.events import DEFAULT_TYPE, time_order, to_arrow, with_columns
 from ostinato.core.options import bad_option
 from ostinato.core.reorder import ReleasedRows, SingleRow
 from ostinato.errors import DataError, Message, Option, OstinatoError
@@ -63,8 +63,8 @@ class LiveEngine(LiveState):
         return list(self.engines)
 
     @_locked
-    def add(self, name: str, query: PatternQuery, *, limits: Limits | None = None) -> None:
-        """Begin to run a query, from the next event on, as if the stream began there.
+    def add(self, name: str, query: PatternQuery, *, limits: Limits | None = None, since: Any = None) -> None:
+        """Begin to run a query, from the next event on, as if the stream began there; or with the past in `since`.
 
         Parameters
         ----------
@@ -74,6 +74,9 @@ class LiveEngine(LiveState):
             What `ostinato.cel` or `ostinato.srem` returned.
         limits
             Of this query alone; those of the engine if left out.
+        since
+            The last events that came, as a table or a list of dicts: the query goes on as if it had been there for
+            them. The matches that they complete are not given.
         """
         self._check_open()
         given: Any = (name, query)
@@ -81,7 +84,17 @@ class LiveEngine(LiveState):
             raise bad_option("queries", {name: query}, "names and what ostinato.cel(…) or ostinato.srem(…) returns")
         if name in self.engines:
             raise OstinatoError(f"there is a query {name!r} already", fix="remove it first, or choose another name")
-        self.add_compiled(name, query._compiled, limits or self.options.limits)
+        past = self._past(since) if since is not None else None
+        self.add_compiled(name, query._compiled, limits or self.options.limits, past)
+
+    def _past(self, since: Any) -> ReleasedRows | None:
+        events = self._as_rows(since)
+        rows = self._conform(to_arrow(since) if events is None else self._to_table(events))
+        if not len(rows):
+            return None
+        assert self.front is not None
+        self.events = max(self.events, len(rows))
+        return ReleasedRows(rows, range(self.events - len(rows), self.events), time_order(rows, self.front.columns))
 
     @_locked
     def remove(self, name: str) -> None:
@@ -141,10 +154,15 @@ class LiveEngine(LiveState):
         front = self.front
         if front is not None and len(rows) <= _FEW_ROWS and (found := self._push_rows(front, rows)) is not None:
             return self._answer(found)
+        return self._answer(self._push_table(self._to_table(rows)))
+
+    def _to_table(self, rows: list[Row]) -> pa.Table:
+        """Events by name; attributes that are absent are NULL, but the time is not."""
+        front = self.front
         if rows:
             absent = self._attributes() if front is None else [n for n in front.schema.names if n != front.columns.time]
             rows = [dict.fromkeys(absent) | dict(rows[0]), *rows[1:]]
-        return self._answer(self._push_table(to_arrow(list(map(dict, rows)))))
+        return to_arrow(list(map(dict, rows)))
 
     async def stream(
         self, source: AsyncIterable[Any] | Iterable[Any], *, flush: bool = True

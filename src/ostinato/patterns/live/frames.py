@@ -33,7 +33,7 @@ def _count_keys(keys: Int32, counts: Int64, out: Int64) -> None:
         out[row] = counts[keys[row]]
 
 
-@dataclass
+@dataclass(eq=False)
 class KeyFrame:
     """The partitions by some columns. Where equalities tie events, NULL and NaN are in none."""
 
@@ -57,23 +57,24 @@ class KeyFrame:
         return self.table.id_of(values, fields)
 
     def count(self, keys: Int32) -> Int64:
-        self._make_room()
+        self.make_room()
         counted = np.empty(len(keys), np.int64)
         _count_keys(keys, self.counts, counted)
         return counted
 
     def count_one(self, key: int) -> int:
-        self._make_room()
+        self.make_room()
         self.counts[key] += 1
         return int(self.counts[key])
 
-    def _make_room(self) -> None:
+    def make_room(self) -> None:
+        """For the counts of all keys."""
         if (more := self.table.size - len(self.counts)) > 0:
             self.counts = np.concatenate([self.counts, np.zeros(max(more, len(self.counts)), np.int64)])
 
     def keep(self, kept: Int64) -> None:
         """Forget all keys but these, which are numbered anew."""
-        self._make_room()
+        self.make_room()
         self.table, self.counts = KeyTable.from_table(self.table.to_table().take(kept)), self.counts[kept]
 
 
@@ -116,10 +117,29 @@ class Frames:
                 self._last_lows[number] = max(low, self._last_lows[number])
         return moved
 
+    def continue_to(self, later: Frames, rows: pa.Table) -> None:
+        """Begin so that after these rows events stand where they do in `later`, with the same keys."""
+        self.read = later.read - len(rows)
+        for frame in self.keys:
+            other = later.key_frame(frame.columns, tied=frame.tied)
+            frame.table = other.table
+            keys = frame.encode(rows)
+            other.make_room()
+            frame.counts = other.counts - np.bincount(keys[keys >= 0], minlength=len(other.counts))
+
+    def key_frame(self, columns: tuple[str, ...], *, tied: bool) -> KeyFrame:
+        for frame in self.keys:
+            if (frame.columns, frame.tied) == (columns, tied):
+                return frame
+        self.keys.append(KeyFrame(columns, tied))
+        return self.keys[-1]
+
     def of(self, stream: BoundQuery) -> tuple[int, int, int, int]:
         """The frames of a query: of keys, ticks, lower bounds, and of bounds below which all its matches have expired,
         whatever their keys; -1 for none."""
-        key = self._key_frame(stream) if stream.key_columns else -1
+        key = -1
+        if stream.key_columns:
+            key = self.keys.index(self.key_frame(stream.key_columns, tied=stream.ties is not None))
         window = stream.compiled.query.window
         if stream.window == protocol.NO_WINDOW or window is None:
             return key, -1, -1, -1
@@ -135,14 +155,6 @@ class Frames:
             self._lows.append((ruler, amount))
             self._low_of.append(self._low_function(ruler, amount))
         return self._lows.index((ruler, amount))
-
-    def _key_frame(self, stream: BoundQuery) -> int:
-        wanted = (stream.key_columns, stream.ties is not None)
-        known = [(frame.columns, frame.tied) for frame in self.keys]
-        if wanted not in known:
-            self.keys.append(KeyFrame(*wanted))
-            return len(known)
-        return known.index(wanted)
 
     def _ruler(self, ruler: Ruler) -> int:
         if ruler not in self.rulers:

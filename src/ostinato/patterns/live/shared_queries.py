@@ -81,10 +81,17 @@ class SharedQueries:
             cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64), **_empty_arrays(),
         )  # fmt: skip
 
-    def add(self, name: str, engine: Engine) -> int:
-        """Begin to run a query; returns its number."""
+    def add(self, name: str, engine: Engine, past: ReleasedRows | None = None) -> int:
+        """Begin to run a query, as if it had read the `past` before; returns its number."""
         assert isinstance(engine.matcher, Direct)
-        self.history.widen(engine.history.schema)
+        own, kept = protocol.FOREVER, engine.history.schema
+        if past is None:
+            engine.matcher.state.update(nodes=np.zeros(4 * _FEW_NODES, np.int64), marks=np.zeros(_FEW_NODES, np.int64))
+        else:
+            own = self._read_past(engine, past)
+        self.history.widen(kept)
+        if past is not None:
+            self.history.replace(past.rows, written_out(past.positions))
         engine.history = self.history
         matcher, frames = engine.matcher, self.frames.of(engine.stream)
         number = self._free.pop() if self._free else len(self._slots)
@@ -98,16 +105,33 @@ class SharedQueries:
         else:
             matcher.grow_keys(max(0, 1 - len(matcher.state.key_count)))
         matcher.state.mode = protocol.WRITE
-        matcher.state.update(nodes=np.zeros(4 * _FEW_NODES, np.int64), marks=np.zeros(_FEW_NODES, np.int64))
         _make_room(matcher, _FEW_MATCHES)
         self.index.add(number, engine.compiled, engine.stream.encoder)
         self.engines, self._names = self.engines | {number: engine}, self._names | {number: name}
-        if number < len(self.state.reads):
-            self.state.newest[number] = protocol.FOREVER
-            for name in _COUNTERS:
-                getattr(self.state, name)[number] = 0
+        if (more := len(self._slots) - len(self.state.reads)) > 0:
+            self.state.update(
+                **{name: extend(getattr(self.state, name), more, 0) for name in _COUNTERS},
+                newest=extend(self.state.newest, more, protocol.FOREVER),
+            )
+        self.state.newest[number] = own
+        for name in _COUNTERS:
+            getattr(self.state, name)[number] = 0
         self._stale = True
         return number
+
+    def _read_past(self, engine: Engine, past: ReleasedRows) -> int:
+        """Let a query read events that came before, alone, so that it stands where the others do; returns the tick of
+        the last of them that a match may have begun with."""
+
+        def fail(name: str, error: LimitError) -> None:
+            raise error
+
+        alone = SharedQueries(self.schema, self.columns, self.frames.clock, fail)
+        number = alone.add("past", engine)
+        alone.frames.continue_to(self.frames, past.rows)
+        alone.follow_keys()
+        alone.read(past)
+        return int(alone.state.newest[number])
 
     def remove(self, number: int) -> None:
         self.index.remove(number)
@@ -123,15 +147,12 @@ class SharedQueries:
         count = len(self._slots)
         self.index.refresh(count)
         state = self.state
-        more = count - len(state.reads)
         state.update(
             queries=StructList(matcher.state for matcher in self._slots),
             frames=np.array(self._frames_of, np.int32).reshape(-1, 4),
             stamps=np.zeros(count, np.int64), numbers=np.zeros(count, np.int32), candidates=np.zeros(count, np.int32),
             counts=np.zeros(count, np.int64), ends=np.zeros(count, np.int64), awake=np.zeros(count, np.int32),
             completed=np.zeros(count, np.int32), noted=np.zeros(count, np.int32), out_counts=np.zeros(count, np.int64),
-            **{name: extend(getattr(state, name), more, 0) for name in _COUNTERS},
-            newest=extend(state.newest, more, protocol.FOREVER),
         )  # fmt: skip
         room = max(_PAIRS, 4 * count)
         if len(state.rows) < room:
@@ -264,16 +285,23 @@ class SharedQueries:
                 continue
             cursor[live_layout.FUEL] = _STEPS
             number = int(state.awake[cursor[live_layout.NEXT]])
+            if number not in self.engines:  # it was stopped before
+                self._skip(number)
+                continue
             try:
                 self._provide(number, status, chunks, clocks)
             except LimitError as error:
-                own = self._slots[number].state.cursor
-                own[protocol.MATCHES] = own[protocol.VALUES] = 0
                 chunks.pop(number, None)
-                cursor[live_layout.NEXT] += 1
-                cursor[live_layout.BEGUN] = 0
+                self._skip(number)
                 self.stop(self._names[number], error)
         return self._take_all(chunks) if cursor[live_layout.COMPLETED] or chunks else None
+
+    def _skip(self, number: int) -> None:
+        """Go on with the next query."""
+        own, cursor = self._slots[number].state.cursor, self.state.cursor
+        own[protocol.MATCHES] = own[protocol.VALUES] = own[protocol.STACK] = own[protocol.PENDING] = 0
+        cursor[live_layout.NEXT] += 1
+        cursor[live_layout.BEGUN] = 0
 
     def _provide(self, number: int, status: int, chunks: Chunks, clocks: dict[int, Stopwatch]) -> None:
         """What a query stopped for."""

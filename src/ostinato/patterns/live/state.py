@@ -8,6 +8,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from ostinato.core.events import StreamColumns
+from ostinato.core.reorder import ReleasedRows
 from ostinato.errors import LimitError, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.limits import Limits
@@ -38,11 +39,13 @@ class LiveState:
         self.front: Front | None = None
         self._plain: PlainRows | None = None
 
-    def add_compiled(self, name: str, compiled: CompiledPattern, limits: Limits) -> None:
-        """Like `add`, for what a query was compiled to."""
+    def add_compiled(
+        self, name: str, compiled: CompiledPattern, limits: Limits, past: ReleasedRows | None = None
+    ) -> None:
+        """Begin to run what a query was compiled to, as if it had read the `past` before."""
         engine = Engine(compiled, replace(self.options, lateness=0, on_late="count", limits=limits))
         if self.front is not None:
-            self._start(name, engine, self.front)
+            self._start(name, engine, self.front, past=past)
         self.stopped.pop(name, None)
         self.engines[name] = engine
 
@@ -62,15 +65,26 @@ class LiveState:
         self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
         self._forget(name)
 
-    def _start(self, name: str, engine: Engine, front: Front, minterms: Sequence[int] = ()) -> None:
+    def _start(
+        self,
+        name: str,
+        engine: Engine,
+        front: Front,
+        *,
+        minterms: Sequence[int] = (),
+        past: ReleasedRows | None = None,
+    ) -> None:
         """Bind a query to the columns of the stream, and let it run."""
         try:
             engine.bind(front.schema.empty_table(), minterms=minterms)
         except OstinatoError as error:
             raise error.replace(reason=f"{name}: {error.reason}") from None
         if is_shareable(engine):
-            self.numbers[name] = self.shared.add(name, engine)
+            self.numbers[name] = self.shared.add(name, engine, past)
         else:
+            if past is not None:
+                engine.read_released(past)
+                engine.matches = 0
             self.separate.add(name, engine)
         self._plain = None
 
@@ -86,7 +100,7 @@ class LiveState:
             if name in separate:
                 self.separate.add(name, separate[name])
             else:
-                self._start(name, engine, front, minterms.get(name, ()))
+                self._start(name, engine, front, minterms=minterms.get(name, ()))
         self.engines |= separate
         self.front = front
         return front

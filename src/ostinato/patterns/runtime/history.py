@@ -131,6 +131,13 @@ class History:
         self.drop()
         self.load(pa.table(columns, schema=self.schema), positions)
 
+    def replace(self, rows: pa.Table, positions: Int64) -> None:
+        """Keep these rows, between batches, also in place of those that are kept of them."""
+        others = ~np.isin(self.kept_positions, positions)
+        self.load(self.kept.filter(pa.array(others)), self._kept_positions[others])
+        self._parts.append((rows, positions))
+        self._part_rows += len(positions)
+
     def frozen(self) -> History:
         """The rows as they are now, whatever is forgotten later."""
         if self._rows:

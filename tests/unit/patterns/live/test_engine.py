@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 import ostinato as ost
+from ostinato.patterns.live import shared_queries
 
 SCHEMA = pa.schema(
     {"ts": pa.int64(), "type": pa.string(), "k": pa.int64(), "v": pa.float64(), "w": pa.string()}.items()
@@ -280,3 +281,33 @@ def test_threads_may_push_at_once() -> None:
     assert live.stats().events == 4 * 600
     assert sum(each.get("all", 0) for each in found) == 4 * 200
     assert sum(each.get("by key", 0) for each in found) == 4 * sum(range(1, 201))
+
+
+def test_a_query_that_begins_with_the_past() -> None:
+    live = ost.engine({"pair": PAIR}, schema=SCHEMA)
+    past = [event("A", 1, v=20.0), event("C", 2), event("A", 3, v=5.0), event("A", 4, v=30.0)]
+    live.push(past)
+    live.add("burst", BURST, since=past)
+    live.add("by key", ost.cel("A ; B PARTITION BY k WITHIN 3 EVENTS"), since=past)
+    live.add("quiet", QUIET, since=past[3:])
+    assert list(live.push(event("B", 5, w="x"))) == [
+        {"query": "pair", "start": 2, "end": 5, "positions": [1, 4]},
+        {"query": "burst", "v": 30.0, "w": "x"},
+        {"query": "burst", "v": 20.0, "w": "x"},
+        {"query": "by key", "k": None, "start": 4, "end": 5, "positions": [3, 4]},
+        {"query": "by key", "k": None, "start": 3, "end": 5, "positions": [2, 4]},
+    ]
+    fresh = ost.engine({}, schema=SCHEMA)
+    fresh.add("burst", BURST, since=past)
+    assert [match["v"] for match in fresh.push(event("B", 5))] == [30.0, 20.0]
+    with pytest.raises(ost.LimitError):
+        fresh.add("many", ost.cel("A+ ; A"), since=past * 8, limits=ost.Limits(matches=10))
+    assert fresh.queries == ["burst"]
+
+
+def test_a_stopped_query_is_not_run_again_in_the_same_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shared_queries, "_PAIRS", 8)
+    live = ost.engine({"many": ost.cel("A+ ; B"), "pair": PAIR}, limits=ost.Limits(matches=20), schema=SCHEMA)
+    rows = [event("A", 1)] * 6 + [event("B", 1), event("C", 1)] + [event("A", 1), event("B", 1)] * 20
+    assert live.push([*rows, *([event("D", 1)] * 64)]).counts() == {"pair": 20}
+    assert live.queries == ["pair"]
