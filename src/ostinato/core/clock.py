@@ -87,8 +87,8 @@ class Clock:
 
     def ticks(self, column: pa.ChunkedArray | pa.Array, *, first_row: int = 0) -> Int64:
         """One tick per value, in the same order. NULL and NaN have no place in time: DataError with the row."""
-        if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1:
-            column = column.chunk(0)
+        if isinstance(column, pa.ChunkedArray) and column.num_chunks == 1 and len(column):
+            return self._chunk(column.chunk(0), first_row)
         chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
         parts: list[Int64] = []
         for chunk in chunks:

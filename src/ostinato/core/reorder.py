@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +30,7 @@ def written_out(positions: Positions) -> Int64:
     return np.arange(positions.start, positions.stop) if isinstance(positions, range) else positions
 
 
-@dataclass(frozen=True)
-class ReleasedRows:
+class ReleasedRows(NamedTuple):
     """Rows that may be processed now, in order of arrival; `order` sorts them by time (None: they are sorted)."""
 
     rows: pa.Table

@@ -54,7 +54,7 @@ class _Column:
             self.stored = raw_dtype(kind) if pa.types.is_int64(kind) or pa.types.is_timestamp(kind) else None
 
     def encode(self, column: pa.ChunkedArray) -> Ids:
-        if column.num_chunks == 1:
+        if column.num_chunks == 1 and len(column):
             return self._chunk(column.chunk(0))
         parts = [self._chunk(chunk) for chunk in column.chunks if len(chunk)]
         return parts[0] if len(parts) == 1 else np.concatenate([np.empty(0, np.int32), *parts])

@@ -472,3 +472,26 @@ def test_events_that_wait_for_others_are_due() -> None:
         assert engine.due() == due
         assert len(engine.advance(to=due)) == 1
         assert engine.due() is None
+
+
+@pytest.mark.parametrize("query", ["A AS x ; B AS y FILTER x.id = y.id", "A AS x ; B AS y PARTITION BY id"])
+@pytest.mark.parametrize("time", [pa.decimal128(12, 2), pa.int32(), pa.float32(), pa.timestamp("ns"), pa.date32()])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        pa.array(["a", "b", "a"]),
+        pa.array(["a", "b", "a"]).dictionary_encode(),
+        pa.array([b"a", b"b", b"a"], pa.binary(1)),
+        pa.array([1.0, 2.0, 1.0]),
+        pa.array([1, 2, 1]).cast(pa.decimal128(20, 1)),
+    ],
+    ids=lambda ids: str(ids.type),
+)
+def test_small_and_empty_batches(query: str, time: pa.DataType, ids: pa.Array) -> None:
+    whole = pa.array([1, 2, 3], pa.int32())
+    times = (whole.cast(pa.int64()) if pa.types.is_timestamp(time) else whole).cast(time)
+    table = pa.table({"ts": times, "type": ["A", "X", "B"], "id": ids})
+    engine = ost.cel(query).engine()
+    found = [engine.push(table.slice(begin, size)) for begin, size in ((0, 0), (0, 1), (1, 0), (1, 2), (3, 0))]
+    found.append(engine.push(table.schema.empty_table()))
+    assert [len(each) for each in found] == [0, 0, 0, 1, 0, 0]
