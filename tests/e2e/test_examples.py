@@ -59,6 +59,13 @@ def test_card_fraud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(re.findall(r"card \d+: 20, then \[150\], then 400", text)) == 3
 
 
+def test_many_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("many_rules.py", tmp_path, capsys)
+    assert (
+        "1000 rules, 20,000 events, 2693 alerts: {'guessed': 2169, 'leak': 491, 'any deletion after sudo': 33}" in text
+    )
+
+
 def test_price_trends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("price_trends.py", tmp_path, capsys)
     rises = [(float(low), float(high)) for low, high in re.findall(r"S\d\d: ([\d.]+) at \S+ ([\d.]+) at", text)]

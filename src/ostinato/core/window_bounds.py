@@ -5,6 +5,8 @@ is not below that event's lower bound. Bounds are computed in the column's own a
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from ostinato.core.clock import (
     to_ordered_ints,
 )
 
+_FLOAT, _INTEGER = Struct("=d"), Struct("=q")
 _BLOCK = 1 << 14  # floats at a time, so that all passes over them stay in the cache
 
 
@@ -40,7 +43,7 @@ def lower_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
 def lower_bound_function(clock: Clock, amount: float) -> Callable[[int], int]:
     """The lower bound of one tick at a time."""
     if clock.kind == "float":
-        return lambda tick: int(lower_bounds(clock, np.array([tick]), amount)[0])
+        return _float_bound_function(amount, in_seconds=not clock.attribute)
     assert clock.step is not None
     reach = int(min(exact_fraction(amount) // clock.step, MAX_TICK))
     return lambda tick: max(tick - reach, MIN_TICK)
@@ -67,6 +70,48 @@ def _float_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
     with np.errstate(invalid="ignore", over="ignore"):
         reached = np.rint(last * 1e9) - amount
         return _least_float(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
+
+
+def _float_bound_function(amount: float, *, in_seconds: bool) -> Callable[[int], int]:
+    """What `_float_bounds` gives, for one tick."""
+
+    def bound(tick: int) -> int:
+        last = _to_float(tick)
+        reached = _round(last * 1e9) - amount if in_seconds else last - amount
+        guess = reached / 1e9 if in_seconds else reached
+        low = _to_ordered(guess)
+        if not isfinite(guess):
+            return low
+
+        def holds(place: int) -> bool:
+            first = _to_float(place)
+            return _round(first * 1e9) >= reached if in_seconds else last - first <= amount
+
+        for _ in range(4):
+            if holds(low):
+                break
+            low += 1
+        for _ in range(4):
+            if not holds(low - 1):
+                break
+            low -= 1
+        return low
+
+    return bound
+
+
+def _round(number: float) -> float:
+    return float(round(number)) if isfinite(number) else number
+
+
+def _to_ordered(number: float) -> int:
+    (bits,) = _INTEGER.unpack(_FLOAT.pack(number + 0.0))
+    return int(bits) ^ ((int(bits) >> 63) & MAX_TICK)
+
+
+def _to_float(ordered: int) -> float:
+    (number,) = _FLOAT.unpack(_INTEGER.pack(ordered ^ ((ordered >> 63) & MAX_TICK)))
+    return float(number)
 
 
 def _least_float(guess: Float64, holds: Callable[[Float64, Any], npt.NDArray[np.bool_]]) -> Int64:
