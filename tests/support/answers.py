@@ -14,7 +14,7 @@ from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.semantics.cel import Result, evaluate
 from ostinato.patterns.syntax.nodes import Query
-from support.generators.cel import Row, table
+from support.generators.cel_streams import Row, table
 
 BINDING = {"time": None, "type": None, "order_by": ()}
 

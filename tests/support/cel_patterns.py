@@ -13,7 +13,7 @@ from ostinato.rules.syntax.nodes import CelPattern
 from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import IntervalEvent
 from support.answers import item_value
-from support.generators.cel import Row
+from support.generators.cel_streams import Row
 
 
 def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPattern], Iterable[IntervalEvent]]:

@@ -20,7 +20,8 @@ from ostinato.forecast.symbols.event_spacing import PaceMeter
 from ostinato.forecast.symbols.reader import SymbolBatch, SymbolReader
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query, Segment
-from support.generators.cel import Row, correlated_queries, queries, streams, table
+from support.generators.cel import correlated_queries, queries
+from support.generators.cel_streams import Row, streams, table
 from support.generators.srem import alike_streams, patterns
 
 pytestmark = pytest.mark.slow

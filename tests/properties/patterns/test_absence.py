@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
 from support.answers import answer, check_every_way, engine, expected
-from support.generators.cel import Row, absence_queries, absent_formulas, queries, streams, table
+from support.generators.cel import absence_queries, queries
+from support.generators.cel_formulas import absent_formulas
+from support.generators.cel_streams import Row, streams, table
 
 
 @settings(max_examples=60)

@@ -15,7 +15,8 @@ from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from support.answers import answer, check_every_way, check_out_of_order, engine, expected
-from support.generators.cel import Row, correlated_queries, ended_loop_queries, loop_queries, streams, table
+from support.generators.cel import correlated_queries, ended_loop_queries, loop_queries
+from support.generators.cel_streams import Row, streams, table
 
 
 def parsed(query: Query) -> Query:

@@ -14,7 +14,8 @@ from ostinato.patterns.runtime import count, matcher, tallies
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax.nodes import Query
-from support.generators.cel import Row, queries, streams, table
+from support.generators.cel import queries
+from support.generators.cel_streams import Row, streams, table
 
 
 @pytest.mark.slow

@@ -14,7 +14,8 @@ from ostinato.patterns.plan.equality_partitions import partition_by_equalities
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
 from support.answers import answer, check_every_way, check_out_of_order, engine, expected
-from support.generators.cel import Row, queries, streams, table
+from support.generators.cel import queries
+from support.generators.cel_streams import Row, streams, table
 
 OPTIONS = {"wider_filters": True, "reuse": False}
 

@@ -14,7 +14,8 @@ from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from support.answers import check_every_way, check_out_of_order, engine
-from support.generators.cel import Row, correlated_queries, queries, streams
+from support.generators.cel import correlated_queries, queries
+from support.generators.cel_streams import Row, streams
 
 limits = st.sampled_from([1, 1, 2, 3, 5])
 

@@ -13,7 +13,8 @@ from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
-from support.generators.cel import Row, correlated_queries, queries, streams, table
+from support.generators.cel import correlated_queries, queries
+from support.generators.cel_streams import Row, streams, table
 
 pieces = st.lists(st.tuples(st.sampled_from(("table", "list", "dicts")), st.integers(0, 6)), max_size=5)
 Pieces = list[tuple[str, int]]

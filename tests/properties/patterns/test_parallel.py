@@ -20,7 +20,8 @@ from ostinato.patterns.runtime.count import count_table
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax import nodes as n
-from support.generators.cel import SCHEMA, Row, correlated_queries, queries, streams
+from support.generators.cel import correlated_queries, queries
+from support.generators.cel_streams import SCHEMA, Row, streams
 
 BINDING: dict[str, Any] = {"time": "ts", "type": "type", "order_by": ()}
 

@@ -14,7 +14,8 @@ from ostinato.patterns.plan.passes import normalise
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
-from support.generators.cel import Row, correlated_queries, loop_queries, queries, streams
+from support.generators.cel import correlated_queries, loop_queries, queries
+from support.generators.cel_streams import Row, streams
 
 
 def stages(query: n.Query) -> list[tuple[str, n.Query]]:

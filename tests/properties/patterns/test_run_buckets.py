@@ -20,7 +20,8 @@ from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from support.answers import answer, engine, expected
-from support.generators.cel import Row, correlated_queries, streams, table
+from support.generators.cel import correlated_queries
+from support.generators.cel_streams import Row, streams, table
 
 TESTS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "!=": operator.ne}
 floats = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("inf"), float("-inf"), float("nan"), None]) | st.floats()

@@ -17,7 +17,9 @@ from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.first_events import first_events
 from ostinato.patterns.syntax.nodes import Formula
-from support.generators.cel import formulas, queries, streams
+from support.generators.cel import queries
+from support.generators.cel_formulas import formulas
+from support.generators.cel_streams import streams
 
 Row = dict[str, Any]
 Marks = tuple[tuple[int, str], ...]  # a complex event with the variable of each position

@@ -15,7 +15,8 @@ from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from support.answers import engine
-from support.generators.cel import Row, correlated_queries, loop_queries, queries, streams, table
+from support.generators.cel import correlated_queries, loop_queries, queries
+from support.generators.cel_streams import Row, streams, table
 
 WAYS = ("table", "batch", "list", "dicts", "restart")
 mixes = st.lists(st.tuples(st.sampled_from(WAYS), st.integers(0, 5) | st.just(20)), max_size=5)

@@ -17,7 +17,8 @@ from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from support.answers import check_every_way
-from support.generators.cel import Row, correlated_queries, queries, streams
+from support.generators.cel import correlated_queries, queries
+from support.generators.cel_streams import Row, streams
 
 OPTIONS: dict[str, Any] = {"trailing": False}
 cuts = st.lists(st.integers(0, 9), max_size=4)

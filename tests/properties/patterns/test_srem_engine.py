@@ -13,7 +13,7 @@ from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.semantics.srem import detect
 from ostinato.patterns.syntax.srem.nodes import SremPattern
 from support.answers import BINDING
-from support.generators.cel import Row, table
+from support.generators.cel_streams import Row, table
 from support.generators.srem import alike_streams, patterns
 
 

@@ -14,7 +14,8 @@ from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
 from support.answers import answer, check_every_way, engine, expected
-from support.generators.cel import Row, streams, table, timeout_queries
+from support.generators.cel import timeout_queries
+from support.generators.cel_streams import Row, streams, table
 
 CUTS = st.lists(st.integers(0, 9), max_size=4)
 

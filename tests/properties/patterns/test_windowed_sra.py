@@ -22,7 +22,7 @@ from ostinato.patterns.sra.witness import reason_empty, witness
 from ostinato.patterns.syntax.srem.nodes import Expression
 from ostinato.patterns.theory.minterms import minterm_test, satisfiable_minterms
 from ostinato.patterns.theory.satisfiability import find_model, is_satisfiable
-from support.generators.cel import streams
+from support.generators.cel_streams import streams
 from support.generators.srem import expressions
 from support.sra import is_deterministic
 

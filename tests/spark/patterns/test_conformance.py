@@ -19,8 +19,9 @@ from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from support import paths
-from support.generators.cel import SCHEMA as PLAIN
-from support.generators.cel import Row, correlated_queries, queries, streams
+from support.generators.cel import correlated_queries, queries
+from support.generators.cel_streams import SCHEMA as PLAIN
+from support.generators.cel_streams import Row, streams
 from support.spark.patterns import (
     BOUNDED,
     QUERIES,

@@ -12,7 +12,8 @@ from ostinato.core.expressions import COMPARISONS, CURRENT, TRUE, Attribute, Cal
 from ostinato.core.window_clause import Window
 from ostinato.patterns.syntax.srem import nodes
 from ostinato.patterns.syntax.srem.nodes import Expression
-from support.generators.cel import SECOND, Row, predicate
+from support.generators.cel_predicates import predicate
+from support.generators.cel_streams import SECOND, Row
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

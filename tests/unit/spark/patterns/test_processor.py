@@ -23,7 +23,8 @@ from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.patterns.processor import Detector, StreamSettings
 from ostinato.spark.patterns.task import ShippedQuery
-from support.generators.cel import Row, queries, streams, table
+from support.generators.cel import queries
+from support.generators.cel_streams import Row, streams, table
 from support.spark.state_store import Store
 
 KEY = (json.dumps([]), 0)

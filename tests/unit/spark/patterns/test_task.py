@@ -19,7 +19,8 @@ from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark import sorting
 from ostinato.spark.patterns.task import UNIT, PatternTask, ShippedQuery, Unit
-from support.generators.cel import Row, queries, streams, table
+from support.generators.cel import queries
+from support.generators.cel_streams import Row, streams, table
 
 
 def with_places(rows: list[Row]) -> pa.Table:

@@ -22,7 +22,8 @@ from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark.patterns.task import ShippedQuery, Unit
 from ostinato.spark.patterns.time_ranges import make_ranges, may_split
-from support.generators.cel import SECOND, Row, queries, streams, table
+from support.generators.cel import queries
+from support.generators.cel_streams import SECOND, Row, streams, table
 
 CLOCK = Clock("ts", pa.int64())
 
