@@ -22,7 +22,7 @@ class Guard:
         tests = (test for _, test in self.barred if test is not None)
         return frozenset().union(*map(variables, (*tests, *self.tests))) - {CURRENT}
 
-    def joined(self, other: Guard) -> Guard:
+    def join(self, other: Guard) -> Guard:
         barred, tests = self.barred + other.barred, self.tests + other.tests
         return Guard(tuple(dict.fromkeys(barred)), tuple(dict.fromkeys(tests)))
 
@@ -68,7 +68,7 @@ def _closure(state: int, after: Mapping[int, Sequence[tuple[int, Guard]]]) -> li
     todo = [(state, FREE)]
     for inner, guard in todo:
         for target, own in after.get(inner, ()):
-            way = target, guard if own == FREE else guard.joined(own)
+            way = target, guard if own == FREE else guard.join(own)
             if way not in reached:
                 reached[way] = None
                 todo.append(way)

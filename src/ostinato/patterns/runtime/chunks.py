@@ -10,7 +10,7 @@ from ostinato.patterns.kernels.key_groups import merge_chunks
 from ostinato.patterns.runtime.batches import Chunk
 
 
-def joined(chunks: Sequence[Chunk]) -> Chunk:
+def concatenate(chunks: Sequence[Chunk]) -> Chunk:
     """One after the other."""
     if len(chunks) == 1:
         return chunks[0]
@@ -30,12 +30,12 @@ def between(chunk: Chunk, low: int, high: int) -> Chunk:
     return Chunk(chunk.values[first:last], chunk.offsets[begin : end + 1] - first, chunk.origins[begin:end])
 
 
-def merged(chunks: Sequence[Chunk]) -> Chunk:
+def merge(chunks: Sequence[Chunk]) -> Chunk:
     """All matches in the order of the completing events."""
     if len(chunks) == 1:
         return chunks[0]
     half = len(chunks) // 2
-    one, other = merged(chunks[:half]), merged(chunks[half:])
+    one, other = merge(chunks[:half]), merge(chunks[half:])
     count = len(one) + len(other)
     values = np.empty(len(one.values) + len(other.values), np.int64)
     both = Chunk(values, np.empty(count + 1, np.int64), np.empty(count, np.int64))

@@ -19,7 +19,7 @@ from ostinato.core.threads import cuts, run_pieces
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.key_groups import last_of_keys
 from ostinato.patterns.runtime.batches import Chunk, Events
-from ostinato.patterns.runtime.chunks import between, joined, merged
+from ostinato.patterns.runtime.chunks import between, concatenate, merge
 from ostinato.patterns.runtime.dealt_events import deal
 from ostinato.patterns.runtime.matcher import Matcher
 
@@ -71,7 +71,7 @@ class GroupedMatcher:
 
         def run_group(number: int) -> Chunk:
             places, own = dealt.group(number)
-            return joined([replace(chunk, origins=places[chunk.origins]) for chunk in self._chunks(number, own)])
+            return concatenate([replace(chunk, origins=places[chunk.origins]) for chunk in self._chunks(number, own)])
 
         found = run_pieces(run_group, groups)
         largest = max(found, key=len).origins
@@ -79,7 +79,7 @@ class GroupedMatcher:
         bounds = [(low, high) for low, high in pairwise([0, *inner, len(events.codes)]) if low < high]
 
         def use_range(number: int) -> T:
-            return use(merged([between(chunk, *bounds[number]) for chunk in found]))
+            return use(merge([between(chunk, *bounds[number]) for chunk in found]))
 
         return run_pieces(use_range, len(bounds))
 

@@ -65,7 +65,7 @@ class _Entries:
         return _Entries(*(column[places] for column in self.columns))
 
     @classmethod
-    def joined(cls, pieces: Sequence[_Entries]) -> _Entries:
+    def concatenate(cls, pieces: Sequence[_Entries]) -> _Entries:
         return cls(*map(np.concatenate, zip(*(piece.columns for piece in pieces), strict=True)))
 
 
@@ -98,7 +98,7 @@ class PairTally(Tally):
             pieces.append(_Entries(begins, keys[at], ticks[at], lows[at], values[at]))
             places.append(at)
         # An event may end some pairs and begin others: in this order.
-        both = _Entries.joined(pieces).at(np.argsort(np.concatenate(places), kind="stable"))
+        both = _Entries.concatenate(pieces).at(np.argsort(np.concatenate(places), kind="stable"))
         self.waiting.append(both)
         self.fresh += len(both)
         if self.fresh >= max(_FEW, len(self.waiting[0])):
@@ -147,7 +147,7 @@ class PairTally(Tally):
         """Count the pairs that end with waiting events, and keep what later ones may still pair with."""
         if not self.fresh:
             return
-        entries = _Entries.joined(self.waiting)
+        entries = _Entries.concatenate(self.waiting)
         entries = entries.at(np.argsort(entries.keys, kind="stable")) if self.stream.keys is not None else entries
         ordered = np.sort(entries.values[entries.begins])
         ranks = np.searchsorted(ordered, entries.values)

@@ -188,12 +188,12 @@ class _Runs(Tally):
             return
         more = max(keys - rows, rows) if keys > rows else 0
 
-        def grown(partial: Any) -> Any:
+        def grow(partial: Any) -> Any:
             partial = np.pad(partial, ((0, more), (0, cells - columns)))
             partial[rows:, 0] = 1
             return partial
 
-        self.sizes, self.remainders = grown(self.sizes), [grown(partial) for partial in self.remainders]
+        self.sizes, self.remainders = grow(self.sizes), [grow(partial) for partial in self.remainders]
         self.limits.check_memory(self.sizes.nbytes * (1 + len(self.remainders)))
 
     def total(self) -> int:
@@ -217,7 +217,7 @@ class _Window:
         return [self.codes, self.keys, self.ticks, self.lows]
 
     @classmethod
-    def joined(cls, pieces: Sequence[_Window]) -> _Window:
+    def concatenate(cls, pieces: Sequence[_Window]) -> _Window:
         return cls(*map(np.concatenate, zip(*(piece.columns for piece in pieces), strict=True)))
 
     def at(self, places: Any) -> _Window:
@@ -267,7 +267,7 @@ class _Windows(Tally):
         window = _Window(events.codes, keys, ticks, lows).at(~idle[events.codes])
         if not counted:
             assert not self.waiting
-            self._keep(_Window.joined([self.kept, window]))
+            self._keep(_Window.concatenate([self.kept, window]))
             return
         self.waiting.append(window)
         if sum(map(len, self.waiting)) >= max(_FEW, len(self.kept)):
@@ -288,7 +288,7 @@ class _Windows(Tally):
 
     def _settle(self) -> None:
         """Count what the waiting events complete, and keep what later ones may still see."""
-        events = _Window.joined([self.kept, *self.waiting])
+        events = _Window.concatenate([self.kept, *self.waiting])
         if self.waiting:
             self.count += self._count_completed(events, np.arange(len(events)) >= len(self.kept))
         self._keep(events)
