@@ -29,6 +29,7 @@ from ostinato.patterns.kernels.live_layout import (
     ONLY_STARTS,
     PAIRS,
     ROW,
+    ROW_SHIFT,
     SERIAL,
     STARTS,
     TICK_FRAME,
@@ -48,6 +49,7 @@ from ostinato.patterns.kernels.protocol import (
 )
 
 STATE = struct_type(LiveState)
+CODE_MASK = (1 << ROW_SHIFT) - 1
 
 
 @subroutine(int64(STATE, int64), inline=False)
@@ -85,13 +87,13 @@ def add_pair(live: LiveState, query: int, row: int, code: int, used: int) -> int
     there are."""
     if code == ASLEEP:
         return used
-    idle = live.frames[query, IDLE_FRAME]
+    idle = live.idle[query]
     if idle >= 0:
         if code & STARTS:
             live.newest[query] = live.ticks[live.frames[query, TICK_FRAME], row]
         elif live.newest[query] < live.lows[idle, row]:
             return used
-    live.pair_queries[used], live.pair_rows[used], live.pair_codes[used] = query, row, code
+    live.pair_queries[used], live.pair_events[used] = query, row << ROW_SHIFT | code
     return used + 1
 
 
@@ -101,7 +103,7 @@ def pair(live: LiveState) -> int:
     wake, cursor = live.wake, live.cursor
     while cursor[ROW] < len(live.types):
         row, used = cursor[ROW], cursor[PAIRS]
-        if used + len(live.stamps) > len(live.pair_rows):
+        if used + len(live.stamps) > len(live.pair_events):
             return DONE  # the rest comes after these
         kind = live.types[row]
         if wake.probe_ends[kind] == (wake.probe_ends[kind - 1] if kind else 0):
@@ -127,7 +129,7 @@ def pair(live: LiveState) -> int:
 def sort_pairs(live: LiveState) -> None:
     """Put the pairs of each query together, in the order of events."""
     cursor, counts, ends, awake = live.cursor, live.counts, live.ends, live.awake
-    queries, rows, codes = live.pair_queries, live.pair_rows, live.pair_codes
+    queries, events = live.pair_queries, live.pair_events
     used = cursor[PAIRS]
     found = 0
     for at in range(used):
@@ -143,7 +145,7 @@ def sort_pairs(live: LiveState) -> None:
         total += counts[query]
     for at in range(used):
         query = queries[at]
-        live.rows[ends[query]], live.codes[ends[query]] = rows[at], codes[at]
+        live.events[ends[query]] = events[at]
         ends[query] += 1
     cursor[AWAKE], cursor[NEXT], cursor[BEGUN] = found, 0, 0
 
@@ -152,7 +154,7 @@ def sort_pairs(live: LiveState) -> None:
 def run_query(live: LiveState, number: int) -> int:
     """Let a query read its events."""
     state = live.queries[number]
-    cursor, rows, codes, positions = state.cursor, live.rows, live.codes, live.positions
+    cursor, events, positions = state.cursor, live.events, live.positions
     keys, ticks, lows = live.keys, live.ticks, live.lows
     key_frame, tick_frame, low_frame, idle_frame = (
         live.frames[number, KEY_FRAME],
@@ -168,9 +170,9 @@ def run_query(live: LiveState, number: int) -> int:
     end = live.ends[number]
     at = cursor[AT]
     while at < end:
-        row, code = rows[at], codes[at]
+        row, code = events[at] >> ROW_SHIFT, events[at] & CODE_MASK
         idles = code & ONLY_STARTS and idle_frame >= 0 and at + 1 < end
-        if idles and lows[idle_frame, rows[at + 1]] > ticks[tick_frame, row]:
+        if idles and lows[idle_frame, events[at + 1] >> ROW_SHIFT] > ticks[tick_frame, row]:
             at += 1  # what begins here has expired when the query reads the next event
             continue
         if key_frame >= 0:
@@ -192,7 +194,7 @@ def run_query(live: LiveState, number: int) -> int:
             break
         at += 1
     for match in range(matches, cursor[MATCHES]):
-        state.origins[match] = rows[state.origins[match]]
+        state.origins[match] = events[state.origins[match]] >> ROW_SHIFT
     live.steps[number] += fuel - state.fuel[protocol.FUEL]
     return status
 

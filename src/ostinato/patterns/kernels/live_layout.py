@@ -11,6 +11,7 @@ from ostinato.patterns.kernels.layout import DirectState
 ASLEEP = -2  # in place of a code: an event that cannot change the query
 # The lowest bits of a code that is stored: whether a match may begin with the event, and whether that is all it does.
 STARTS, ONLY_STARTS, FLAG_BITS = 1, 2, 2
+ROW_SHIFT = 32
 # What the caller must provide, beside what one query may need (protocol.py).
 NEED_POSTINGS, NEED_QUERY_CODE, NEED_KEYS = 20, 21, 22
 # The cursor: rows looked at, pairs found, queries woken, the next of them to run, whether that one has begun, queries
@@ -46,6 +47,7 @@ class LiveState(ArrayStruct):
     frames = Field[Int32](
         np.int32, 2, "per query: its rows of `keys`, `ticks`, `lows`, and of `lows` again", constant=True
     )
+    idle = Field[Int32](np.int32, 1, "per query: the last of its frames, which is looked at most", constant=True)
     types = Field[Int32](np.int32, 1, "per event: the number of its type; 0: one that no query names", constant=True)
     classes = Field[Int32](np.int32, 2, "per feature and event: its class", constant=True)
     keys = Field[Int32](np.int32, 2, "per frame and event: its partition; -1: in none", constant=True)
@@ -58,13 +60,11 @@ class LiveState(ArrayStruct):
     numbers = Field[Int32](np.int32, 1, "per query: its number for that event")
     candidates = Field[Int32](np.int32, 1, "the queries that an event might wake")
     pair_queries = Field[Int32](np.int32, 1, "per pair of an event and a query that it wakes: the query")
-    pair_rows = Field[Int32](np.int32, 1, "per pair: the event")
-    pair_codes = Field[Int32](np.int32, 1, "per pair: the event's code for the query, with flags")
+    pair_events = Field[Int64](np.int64, 1, "per pair: event << ROW_SHIFT, and its code for the query with flags")
     counts = Field[Int64](np.int64, 1, "per query: its pairs")
-    ends = Field[Int64](np.int64, 1, "per query: where its part of `rows` and `codes` ends")
+    ends = Field[Int64](np.int64, 1, "per query: where its part of `events` ends")
     awake = Field[Int32](np.int32, 1, "the queries that have pairs")
-    rows = Field[Int32](np.int32, 1, "the events of the pairs, query by query")
-    codes = Field[Int32](np.int32, 1, "the codes of the pairs, query by query")
+    events = Field[Int64](np.int64, 1, "the events of the pairs, with codes, query by query")
     completed = Field[Int32](np.int32, 1, "the queries that completed matches")
     noted = Field[Int32](np.int32, 1, "per query: whether it is among them")
     matches = Field[Int64](np.int64, 1, "per query: matches so far")

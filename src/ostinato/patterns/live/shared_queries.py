@@ -33,9 +33,9 @@ from ostinato.patterns.runtime.matcher import extend
 from ostinato.patterns.runtime.matches import Matches
 
 _STEPS = 1 << 22  # at a time, some hundredths of a second: then Python looks at signals and clocks
-_PAIRS = 1 << 18  # of events and queries, at least, that are sorted at a time
+_PAIRS = 1 << 20  # of events and queries, at least, that are sorted at a time
 _FEW_MATCHES, _MANY_VALUES = 16, 1 << 20  # room for the output of a query, at first and at most
-_FEW_NODES = 256  # of a query at first: those of a thousand queries should be in the cache
+_FEW_NODES = 1024  # of a query at first: those that are in use should be in the cache
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 _MOST_NUMBERS = 1 << 12  # of one query
 _COUNTERS = ("reads", "steps", "matches")
@@ -150,14 +150,18 @@ class SharedQueries:
         state.update(
             queries=StructList(matcher.state for matcher in self._slots),
             frames=np.array(self._frames_of, np.int32).reshape(-1, 4),
+            idle=np.array([frames[-1] for frames in self._frames_of], np.int32),
             stamps=np.zeros(count, np.int64), numbers=np.zeros(count, np.int32), candidates=np.zeros(count, np.int32),
             counts=np.zeros(count, np.int64), ends=np.zeros(count, np.int64), awake=np.zeros(count, np.int32),
             completed=np.zeros(count, np.int32), noted=np.zeros(count, np.int32), out_counts=np.zeros(count, np.int64),
         )  # fmt: skip
         room = max(_PAIRS, 4 * count)
-        if len(state.rows) < room:
-            pairs = {"pair_queries", "pair_rows", "pair_codes", "rows", "codes"}
-            state.update(**{name: np.empty(room, np.int32) for name in pairs})
+        if len(state.events) < room:
+            state.update(
+                pair_queries=np.empty(room, np.int32),
+                pair_events=np.empty(room, np.int64),
+                events=np.empty(room, np.int64),
+            )
         frames = self.frames
         self._one = Placed(
             np.zeros((len(frames.keys), 1), np.int32),
