@@ -77,7 +77,10 @@ dist: .venv/dev.stamp
 	  build/try/bin/python -m pip install --quiet --disable-pip-version-check $$file && \
 	  (cd build && export OSTINATO_KERNEL_CACHE=try/kernels && \
 	   try/bin/ostinato check --query 'A AS x ; B AS y FILTER x.v < y.v' && \
-	   try/bin/python -c 'import ostinato as o; assert o.cel("A ; B").count([{"type": t} for t in "AB"]) == 1' && \
+	   try/bin/python -c 'import ostinato as o; e = [{"ts": n, "type": "AB"[n % 2]} for n in range(240)]; \
+	     assert o.cel("A ; B").count(e[:2]) == 1 and o.xseq("//b").detect(b"<a><b/></a>").num_rows == 1; \
+	     assert o.xseq("//a[c]/@b").detect(b"{\"a\": [{\"b\": 1, \"c\": {}}]}").num_rows == 1; \
+	     assert o.Forecaster("A ; B WITHIN 4 EVENTS", horizon=8).fit(e).forecast(e[:9]).num_rows == 9' && \
 	   case $$file in *none-any.whl|*.tar.gz) ls try/kernels >/dev/null;; *) ! ls try/kernels 2>/dev/null;; esac) && \
 	  echo "$$file installs and answers" || exit 1; done
 	@rm -rf build/try

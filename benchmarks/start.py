@@ -85,7 +85,7 @@ STARTS = (
     Start("XSeq, XML", _xseq("//b", b"<a><b p='1'/><b p='2'/></a>"), 0.6, 15),
     Start("XSeq, predicate", _xseq("//a[b]/@p", b"<c><a p='1'><b/></a></c>"), 0.6, 15),
     Start("XSeq, JSON", _xseq("//a/@b", b'{"a": [{"b": 1}, {"b": 2}]}'), 0.6, 15),
-    Start("XSeq, all kinds", "\n".join(_XSEQ_KINDS), 0.7, 15),
+    Start("XSeq, all kinds", "\n".join(_XSEQ_KINDS), 0.6, 15),
     Start(
         "train and forecast",
         f"import ostinato as ost\nevents = {_EVENTS} * 20\n"

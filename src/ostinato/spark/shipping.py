@@ -69,7 +69,8 @@ def ship(spark: SparkSession, needed: NeededKernels) -> Shipment | None:
         _send(spark, _zip(store.TRAVELLING.removesuffix("-"), code.items()))
         sent.update(code)
     shipment = Shipment(len(versions), compiled)
-    _log.info("%s", shipment)
+    if code:  # what was sent before need not be said again
+        _log.info("%s", shipment)
     return shipment
 
 
@@ -79,8 +80,11 @@ def describe_kernels(spark: SparkSession, needed: NeededKernels) -> str:
         return "none: they run as Python"
     versions = needed.versions()
     missing = sum(store.find_kernel(version.file_name) is None for version in versions)
-    way = "read from this machine's cache" if _shares_folders(spark) else "sent with the job"
-    return f"{len(versions)}, {way}; {missing or 'none'} of them must be compiled first, on the driver"
+    if _shares_folders(spark):
+        return (
+            f"up to {len(versions)}, of which {missing or 'none'} would be compiled when first needed, on this machine"
+        )
+    return f"{len(versions)}, sent with the job; {missing or 'none'} of them must be compiled first, on the driver"
 
 
 def _shares_folders(spark: SparkSession) -> bool:

@@ -78,6 +78,7 @@ class _Notice:
     def __init__(self) -> None:
         self.begun = self.ended = self.said = 0.0
         self.waiting = 0  # threads
+        self.shown = False  # a line that is written over, and taken away at the end
 
     def begin(self) -> None:
         now = time.monotonic()
@@ -99,12 +100,14 @@ class _Notice:
                 f"{now - self.begun:.0f} s ({current})"
             )
             _say(f"\r{text[: _width() - 1]}\x1b[K" if live else f"{text}\n")
+            self.shown = live
 
     def end(self) -> None:
         with _lock:
             self.ended = time.monotonic()
             self.waiting -= 1
-        if self.said and not self.waiting and _is_terminal():
+        if self.shown and not self.waiting:
+            self.shown = False
             _say("\r\x1b[K")
 
 
@@ -127,7 +130,10 @@ def _wait(future: Future[bytes]) -> bytes:
 
 
 def _is_terminal() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
+    """Whether a line can be written over. While a progress bar is shown, another stands in for standard error: it puts
+    whole lines above the bar."""
+    real = sys.__stderr__
+    return real is not None and sys.stderr is real and real.isatty()
 
 
 def _width() -> int:

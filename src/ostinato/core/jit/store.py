@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, cast
@@ -44,7 +45,7 @@ def find_kernel(name: str) -> bytes | None:
 def read_kernel(path: Path) -> bytes | None:
     """What a file holds; None if there is none, or if it is not whole."""
     try:
-        return _parse(path.name, path.read_bytes())
+        return _parse(path.name, path.read_bytes()) if path.is_file() else None  # to read a pipe would take for ever
     except OSError:
         return None
 
@@ -61,10 +62,9 @@ def _find_travelling(name: str) -> bytes | None:
     """On the workers of a cluster: from the zip files of kernels that came with the job (spark/shipping.py)."""
     for path in sys.path:
         if os.path.basename(path).startswith(TRAVELLING):
-            try:
-                return _parse(name, zipimporter(path).get_data(os.path.join(path, name)))
-            except (OSError, ImportError):
-                continue
+            with suppress(OSError, ImportError):
+                if (code := _parse(name, zipimporter(path).get_data(os.path.join(path, name)))) is not None:
+                    return code
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import signal
 import struct
 import subprocess
@@ -319,6 +320,20 @@ def test_what_is_said_fits_a_line_of_the_terminal(folder: Path) -> None:
     assert lines[1].startswith("ostinato: compiling, once for this machine: 0 of")
     assert all(len(line.removesuffix("\x1b[K")) < 50 for line in lines)
     assert lines[-1] == "\x1b[K"
+
+
+def test_beside_a_progress_bar_whole_lines_are_said(folder: Path) -> None:
+    """The bar's stand-in for standard error says that it is a terminal, but cannot write over a line."""
+    shown, terminal = os.openpty()
+    bar = "import sys; from rich.console import Console; from rich.progress import Progress; bar = Progress("
+    script = f"{bar}console=Console(stderr=True), redirect_stdout=False); bar.start(); "
+    script += "from ostinato.core.jit import builds; builds.PATIENCE = 0.0; " + SCRIPT + "; bar.stop()"
+    process = start(folder, script, stderr=terminal)
+    assert process.communicate(timeout=120)[0].startswith("2")
+    os.close(terminal)
+    text = os.read(shown, 10_000).decode()
+    os.close(shown)
+    assert text.count("ostinato: compiling") == 1 and "[K" not in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
 
 
 @kernel(int64(int64))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 
@@ -86,3 +88,21 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
     assert find_kernel("k") is None
     with pytest.raises(OSError):
         write_kernel(store.cache_folder() / "k", KERNEL)
+
+
+def test_a_pipe_under_a_kernel_s_name_is_a_missing_one(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "k")
+    assert read_kernel(tmp_path / "k") is None
+
+
+def test_of_several_zip_files_that_travel_a_whole_kernel_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = store.pack("k", KERNEL)
+    for number, data in enumerate((whole[:-1], whole)):
+        path = tmp_path / f"{store.TRAVELLING}{number}.zip"
+        with ZipFile(path, "w") as made:
+            made.writestr("k", data)
+        monkeypatch.setattr("sys.path", [*sys.path, str(path)])
+    monkeypatch.setenv(store.FOLDER_VARIABLE, str(tmp_path / "none"))
+    assert find_kernel("k") == KERNEL
