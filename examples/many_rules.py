@@ -25,7 +25,7 @@ def rules(count: int = 1000) -> dict[str, Any]:
     return found
 
 
-def log(length: int = 20_000, seed: int = 4) -> list[dict[str, Any]]:
+def log(length: int = 8_000, seed: int = 4) -> list[dict[str, Any]]:
     chance = np.random.default_rng(seed)
     kinds, hosts = chance.choice(KINDS, length), chance.integers(0, 500, length)
     sizes, gaps = chance.integers(0, 100, length), chance.exponential(0.01, length)
@@ -43,7 +43,7 @@ def main() -> None:
     found: Counter[str] = Counter()
     begun = time.perf_counter()
     for number, event in enumerate(events[1:], 1):
-        if number == 10_000:
+        if number == 4_000:
             live.add(
                 "any deletion after sudo", ost.cel("sudo AS x ; delete AS y FILTER x.host = y.host WITHIN 1 second")
             )

@@ -63,7 +63,7 @@ def check(named: dict[str, PatternQuery], rows: list[Row], cut: Pieces, **option
     assert found == expected
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(st.lists(queries(wider_filters=True), min_size=1, max_size=4), streams(max_size=30), pieces)
 def test_any_queries(asked: list[Query], rows: list[Row], cut: Pieces) -> None:
     check(compiled(asked), rows, cut)

@@ -180,8 +180,8 @@ def runnable(drawn: list[Query], table: pa.Table) -> dict[str, PatternQuery]:
     return found
 
 
-@settings(max_examples=8, phases=[Phase.generate])
-@given(st.lists(RANDOM, min_size=8, max_size=8), streams(max_size=12), st.sampled_from([None, 2, 5]))
+@settings(max_examples=6, phases=[Phase.generate])
+@given(st.lists(RANDOM, min_size=6, max_size=6), streams(max_size=12), st.sampled_from([None, 2, 5]))
 def test_random_queries_in_batch(spark: Any, drawn: list[Query], rows: list[Row], parallel: int | None) -> None:
     table = as_events(rows)
     if group := runnable(drawn, table):
