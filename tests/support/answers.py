@@ -109,3 +109,25 @@ def check_out_of_order(query: Query, running: Engine, rows: list[Row], random: A
         assert sorted(got) == want
     else:
         assert answer(query, found) == want
+
+
+def check_timers(query: Query, rows: list[Row], *, restart: bool) -> None:
+    """An engine that is told the time when it is due gives what the definition says, and its timers end."""
+    running = engine(query)
+    found = []
+    for row in rows:
+        while running.bound and (due := running.due()) is not None and due <= row["ts"]:
+            found.append(running.advance(to=due))
+        found.append(running.push(table([row])))
+        if restart:
+            running = Engine.restore(running.snapshot())
+    for _ in range(3 * len(rows) + 1):
+        if not running.bound or (due := running.due()) is None:
+            break
+        found.append(running.advance(to=due))
+    else:
+        raise AssertionError("a timer rings again and again")
+    found.append(running.flush())
+    if not any(absence.at_once for absence in running.compiled.trailing):
+        assert not len(found[-1])  # time has passed all of them
+    assert answer(query, found) == expected(query, rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from typing import Any, Literal, NamedTuple
@@ -16,6 +16,7 @@ from ostinato.core.events import StreamColumns, time_order
 from ostinato.core.tick_span import tick_span
 from ostinato.core.window_bounds import lower_bound_function
 
+_MOST_WAITING = 1 << 12  # rows of batches that wait as single ones
 Positions = Int64 | range  # of rows, ascending; those of a whole stream are not written out
 
 
@@ -102,6 +103,26 @@ class ReorderBuffer:
     def waiting(self) -> int:
         """How many rows wait in Arrow."""
         return len(self._positions)
+
+    def take_over(self, see: Callable[[dict[str, Any], int], SingleRow | None]) -> bool:
+        """Let the rows of earlier batches wait as single ones, if there are few and `see` can read all of them."""
+        if not self.waiting:
+            return True
+        if self.waiting > _MOST_WAITING:
+            return False
+        rows = zip(self.rows.to_pylist(), self.positions.tolist(), strict=True)
+        seen = [see(row, position) for row, position in rows]
+        plain = [row for row in seen if row is not None]
+        if len(plain) == len(seen):
+            self.load_single(plain)
+        return len(plain) == len(seen)
+
+    def next_tick(self) -> int | None:
+        """The first tick that releases a row which waits; None if there is none."""
+        if self.clock is None or not len(self.positions):
+            return None
+        first = int(self.clock.ticks(self.rows[self.clock.column]).min())
+        return first + bool(self.binding.order_by)  # which puts those of one time in order
 
     def push_one(self, row: SingleRow) -> list[SingleRow]:
         """Take a row that is not late; returns the rows that may be processed now, in order."""

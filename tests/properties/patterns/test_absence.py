@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
-from support.answers import answer, check_every_way, engine, expected
+from support.answers import answer, check_every_way, check_timers, engine, expected
 from support.generators.cel import absence_queries, queries
 from support.generators.cel_formulas import absent_formulas
 from support.generators.cel_streams import Row, streams, table
@@ -39,21 +39,4 @@ def test_branches(query: n.Query, rows: list[Row], cuts: list[int]) -> None:
 @settings(max_examples=60)
 @given(queries(wider_filters=True, trailing=True, branches=True), streams(), st.booleans())
 def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:
-    running = engine(query)
-    found = []
-    for row in rows:
-        while running.bound and (due := running.due()) is not None and due <= row["ts"]:
-            found.append(running.advance(to=due))
-        found.append(running.push(table([row])))
-        if restart:
-            running = Engine.restore(running.snapshot())
-    for _ in range(3 * len(rows) + 1):
-        if not running.bound or (due := running.due()) is None:
-            break
-        found.append(running.advance(to=due))
-    else:
-        raise AssertionError("a timer rings again and again")
-    found.append(running.flush())
-    if not any(absence.at_once for absence in running.compiled.trailing):
-        assert not len(found[-1])  # time has passed all of them
-    assert answer(query, found) == expected(query, rows)
+    check_timers(query, rows, restart=restart)

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from ostinato.errors import QueryError
 from ostinato.patterns.compile import compile_query
 from ostinato.patterns.runtime import parallel
-from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.format import to_text
-from support.answers import answer, check_every_way, engine, expected
+from support.answers import check_every_way, check_timers, engine
 from support.generators.cel import timeout_queries
 from support.generators.cel_streams import Row, streams, table
 
@@ -47,24 +46,7 @@ def test_events_compared_with_each_other(query: n.Query, rows: list[Row], cuts: 
 @given(timeout_queries(), streams(max_size=8), st.booleans())
 def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:
     check_allowed(query)
-    running = engine(query)
-    found = []
-    for row in rows:
-        while running.bound and (due := running.due()) is not None and due <= row["ts"]:
-            found.append(running.advance(to=due))
-        found.append(running.push(table([row])))
-        if restart:
-            running = Engine.restore(running.snapshot())
-    for _ in range(3 * len(rows) + 1):
-        if not running.bound or (due := running.due()) is None:
-            break
-        found.append(running.advance(to=due))
-    else:
-        raise AssertionError("a timer rings again and again")
-    found.append(running.flush())
-    if not any(absence.at_once for absence in running.compiled.trailing):
-        assert not len(found[-1])  # time has passed all of them
-    assert answer(query, found) == expected(query, rows)
+    check_timers(query, rows, restart=restart)
 
 
 @given(timeout_queries(), streams(max_size=20), st.integers(2, 4))

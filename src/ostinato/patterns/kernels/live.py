@@ -33,7 +33,7 @@ from ostinato.patterns.kernels.live_layout import (
     SERIAL,
     STARTS,
     TICK_FRAME,
-    LiveState,
+    SharedState,
 )
 from ostinato.patterns.kernels.match import read_event
 from ostinato.patterns.kernels.protocol import (
@@ -48,12 +48,12 @@ from ostinato.patterns.kernels.protocol import (
     VALUES,
 )
 
-STATE = struct_type(LiveState)
+STATE = struct_type(SharedState)
 CODE_MASK = (1 << ROW_SHIFT) - 1
 
 
 @subroutine(int64(STATE, int64), inline=False)
-def find_candidates(live: LiveState, row: int) -> int:
+def find_candidates(live: SharedState, row: int) -> int:
     """Which queries the predicates that hold of an event might wake, and their numbers; -1 where postings are missing,
     else how many."""
     wake, cursor = live.wake, live.cursor
@@ -82,7 +82,7 @@ def find_candidates(live: LiveState, row: int) -> int:
 
 
 @subroutine(int64(STATE, int64, int64, int64, int64), inline=True)
-def add_pair(live: LiveState, query: int, row: int, code: int, used: int) -> int:
+def add_pair(live: SharedState, query: int, row: int, code: int, used: int) -> int:
     """Pair an event with a query, unless it can only go on with matches and all have expired; returns how many pairs
     there are."""
     if code == ASLEEP:
@@ -98,7 +98,7 @@ def add_pair(live: LiveState, query: int, row: int, code: int, used: int) -> int
 
 
 @subroutine(int64(STATE), inline=False)
-def pair(live: LiveState) -> int:
+def pair(live: SharedState) -> int:
     """Pair events, from cursor[ROW] on, with the queries that they wake, while there is room."""
     wake, cursor = live.wake, live.cursor
     while cursor[ROW] < len(live.types):
@@ -126,7 +126,7 @@ def pair(live: LiveState) -> int:
 
 
 @subroutine(void(STATE), inline=False)
-def sort_pairs(live: LiveState) -> None:
+def sort_pairs(live: SharedState) -> None:
     """Put the pairs of each query together, in the order of events."""
     cursor, counts, ends, awake = live.cursor, live.counts, live.ends, live.awake
     queries, events = live.pair_queries, live.pair_events
@@ -151,7 +151,7 @@ def sort_pairs(live: LiveState) -> None:
 
 
 @subroutine(int64(STATE, int64), inline=False)
-def run_query(live: LiveState, number: int) -> int:
+def run_query(live: SharedState, number: int) -> int:
     """Let a query read its events."""
     state = live.queries[number]
     cursor, events, positions = state.cursor, live.events, live.positions
@@ -200,7 +200,7 @@ def run_query(live: LiveState, number: int) -> int:
 
 
 @kernel(int64(STATE))
-def read(live: LiveState) -> int:
+def read(live: SharedState) -> int:
     """Read events from cursor[ROW] on. Where a query needs something, it is awake[cursor[NEXT]]."""
     cursor = live.cursor
     while True:
@@ -242,7 +242,7 @@ def read(live: LiveState) -> int:
 
 
 @kernel(results(int64, int64)(STATE))
-def measure_output(live: LiveState) -> tuple[int, int]:
+def measure_output(live: SharedState) -> tuple[int, int]:
     """How many matches the queries have completed, and how many marked events those have."""
     matches, values = 0, 0
     for at in range(live.cursor[COMPLETED]):
@@ -253,7 +253,7 @@ def measure_output(live: LiveState) -> tuple[int, int]:
 
 
 @kernel(void(STATE))
-def collect_output(live: LiveState) -> None:
+def collect_output(live: SharedState) -> None:
     """Put the matches of all queries together, query by query."""
     matches, values = 0, 0
     for at in range(live.cursor[COMPLETED]):

@@ -39,7 +39,7 @@ class WakeTables(ArrayStruct):
     )
 
 
-class LiveState(ArrayStruct):
+class SharedState(ArrayStruct):
     """Many queries over one stream."""
 
     queries = StructsField(DirectState, "the state of each query")

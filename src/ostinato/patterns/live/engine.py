@@ -273,10 +273,8 @@ class LiveEngine(LiveState):
         if self.front is None or self.front.clock is None:
             return None
         times = self.separate.due()
-        clock, reorder = self.front.clock, self.front.reorder
-        if len(reorder.positions):
-            first = int(clock.ticks(reorder.rows[clock.column]).min())
-            times.append(clock.values(np.array([first + bool(reorder.binding.order_by)]))[0].as_py())
+        if (waiting := self.front.reorder.next_tick()) is not None:
+            times.append(self.front.clock.values(np.array([waiting]))[0].as_py())
         return min(times, default=None)
 
     @_locked

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Hashable, Sequence
-from typing import Any
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -78,9 +78,46 @@ def _is_true(truth: Any) -> bool:
     return (truth if isinstance(truth, pa.Scalar) else truth[0]).as_py() is True
 
 
-class NumberFeature(Feature):
+class ComparedFeature(Feature):
+    """Where the value of an attribute lies among constants. Most predicates are plain comparisons with one of them."""
+
+    operators: ClassVar[Collection[str]]  # that classes alone decide, between the class of a value and of a constant
+
+    @property
+    @abstractmethod
+    def compared(self) -> int:
+        """How many classes are of values that compare with constants; those of NULL and NaN come after them."""
+
+    @abstractmethod
+    def class_of_constant(self, constant: Any) -> int:
+        """The class of a value that equals a constant."""
+
+    def holds(self, predicates: Predicates, place: int, values: Sequence[Any], schema: pa.Schema) -> Bools:
+        if predicates.compared is None:
+            predicates.compared = self._compare(predicates.exprs)
+        plain = sum(len(numbers) for numbers, _ in predicates.compared.values())
+        if plain < len(predicates.exprs) or place >= self.compared:
+            return predicates.evaluate(self.names, values, schema)
+        found = np.zeros(len(predicates.exprs), np.bool_)
+        for op, (numbers, classes) in predicates.compared.items():
+            found[numbers] = _COMPARE[op](place, classes)
+        return found
+
+    def _compare(self, exprs: Sequence[Expr]) -> dict[str, tuple[Int32, Int32]]:
+        """For each operator, which predicates are comparisons by it, and the class of their constants."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for number, expr in enumerate(exprs):
+            plain = _comparison(expr)
+            if plain is not None and plain[0] in self.operators:
+                found.setdefault(plain[0], []).append((number, self.class_of_constant(plain[1])))
+        return {op: _columns(pairs) for op, pairs in found.items()}
+
+
+class NumberFeature(ComparedFeature):
     """Where a number lies among constants: 2k for below the k-th and above the one before, 2k + 1 for the k-th itself;
     then NULL and NaN."""
+
+    operators = _COMPARE
 
     def __init__(self, name: str, kind: pa.DataType, constants: set[Any]) -> None:
         super().__init__([name])
@@ -116,24 +153,12 @@ class NumberFeature(Feature):
         place = bisect_left(bounds, value)
         return 2 * place + (place < len(bounds) and bounds[place] == value)
 
-    def holds(self, predicates: Predicates, place: int, values: Sequence[Any], schema: pa.Schema) -> Bools:
-        if predicates.compared is None:
-            predicates.compared = self._compare(predicates.exprs)
-        plain = sum(len(numbers) for numbers, _ in predicates.compared.values())
-        if plain < len(predicates.exprs) or place >= self.size - 2:
-            return predicates.evaluate(self.names, values, schema)
-        found = np.zeros(len(predicates.exprs), np.bool_)
-        for op, (numbers, classes) in predicates.compared.items():
-            found[numbers] = _COMPARE[op](place, classes)
-        return found
+    @property
+    def compared(self) -> int:
+        return self.size - 2
 
-    def _compare(self, exprs: Sequence[Expr]) -> dict[str, tuple[Int32, Int32]]:
-        """For each operator, which predicates are comparisons by it, and the class of their constants."""
-        found: dict[str, list[tuple[int, int]]] = {}
-        for number, expr in enumerate(exprs):
-            if (plain := _comparison(expr)) is not None:
-                found.setdefault(plain[0], []).append((number, 2 * bisect_left(self._bounds, plain[1]) + 1))
-        return {op: _columns(pairs) for op, pairs in found.items()}
+    def class_of_constant(self, constant: Any) -> int:
+        return 2 * bisect_left(self._bounds, constant) + 1
 
 
 def _columns(pairs: list[tuple[int, int]]) -> tuple[Int32, Int32]:
@@ -153,8 +178,10 @@ def _comparison(expr: Expr) -> tuple[str, Any] | None:
     return None
 
 
-class TextFeature(Feature):
+class TextFeature(ComparedFeature):
     """Which of some texts a value is: 0 for any other, then each of them, then NULL."""
+
+    operators = ("=", "!=")
 
     def __init__(self, name: str, constants: set[Any]) -> None:
         super().__init__([name])
@@ -177,21 +204,12 @@ class TextFeature(Feature):
     def classify_one(self, values: Sequence[Any]) -> int:
         return self.size - 1 if values[0] is None else self._places.get(values[0], 0)
 
-    def holds(self, predicates: Predicates, place: int, values: Sequence[Any], schema: pa.Schema) -> Bools:
-        if predicates.compared is None:
-            pairs: dict[str, list[tuple[int, int]]] = {}
-            for number, expr in enumerate(predicates.exprs):
-                plain = _comparison(expr)
-                if plain is not None and plain[0] in ("=", "!="):
-                    pairs.setdefault(plain[0], []).append((number, self._places[plain[1]]))
-            predicates.compared = {op: _columns(found) for op, found in pairs.items()}
-        plain_ones = sum(len(numbers) for numbers, _ in predicates.compared.values())
-        if plain_ones < len(predicates.exprs) or place == self.size - 1:
-            return predicates.evaluate(self.names, values, schema)
-        found = np.zeros(len(predicates.exprs), np.bool_)
-        for op, (numbers, classes) in predicates.compared.items():
-            found[numbers] = _COMPARE[op](place, classes)
-        return found
+    @property
+    def compared(self) -> int:
+        return self.size - 1
+
+    def class_of_constant(self, constant: Any) -> int:
+        return self._places[constant]
 
 
 class TruthFeature(Feature):

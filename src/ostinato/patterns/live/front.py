@@ -15,8 +15,6 @@ from ostinato.core.rows import plain_check, plain_ticks
 from ostinato.core.stream_schema import align_rows, types_of_empty_columns, with_types
 from ostinato.errors import DataError
 
-_MOST_WAITING = 1 << 12  # rows of batches that are taken over as single ones
-
 
 class Front:
     """Events of one schema, which wait for earlier ones."""
@@ -72,7 +70,7 @@ class PlainRows:
     def see_all(self, rows: Sequence[Mapping[str, Any]], position: int) -> list[SingleRow] | None:
         """Events in a row; None where they must be read as a batch."""
         reorder = self.front.reorder
-        if not self.possible or (reorder.waiting and not self._take_over()):
+        if not self.possible or not reorder.take_over(self._see):
             return None
         seen: list[SingleRow] = []
         for place, row in enumerate(rows, position):
@@ -81,18 +79,6 @@ class PlainRows:
                 return None
             seen.append(event)
         return seen
-
-    def _take_over(self) -> bool:
-        """Let the rows of earlier batches that wait for time to pass wait here."""
-        reorder = self.front.reorder
-        if reorder.waiting > _MOST_WAITING:
-            return False
-        rows = zip(reorder.rows.to_pylist(), reorder.positions.tolist(), strict=True)
-        seen = [self._see(row, position) for row, position in rows]
-        plain = [row for row in seen if row is not None]
-        if len(plain) == len(seen):
-            reorder.load_single(plain)
-        return len(plain) == len(seen)
 
     def _see(self, row: Mapping[str, Any], position: int) -> SingleRow | None:
         get = row.get

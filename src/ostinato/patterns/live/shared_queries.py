@@ -20,7 +20,7 @@ from ostinato.core.reorder import ReleasedRows, written_out
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import LimitError
 from ostinato.patterns.kernels import live, live_layout, protocol
-from ostinato.patterns.kernels.live_layout import LiveState
+from ostinato.patterns.kernels.live_layout import SharedState
 from ostinato.patterns.live.found import Chunks, Found
 from ostinato.patterns.live.frames import Frames, Placed
 from ostinato.patterns.live.matches import Answers, QueryMatches
@@ -47,10 +47,7 @@ _ROWS_PER_QUERY = 64  # kept rows for each query, before looking for unneeded on
 def is_shareable(engine: Engine) -> bool:
     """Whether an engine that is bound can be run together with others: by the plain kernel, and nothing around it."""
     compiled, stream, encoder = engine.compiled, engine.stream, engine.stream.encoder
-    more = (engine.waiting, engine.first, engine.skips, engine.distinct)
-    if any(part is not None for part in more) or compiled.keeps_places or stream.recent:
-        return False
-    if not isinstance(engine.matcher, Direct) or stream.window == protocol.KEY_WINDOW:
+    if not engine.is_plain or not isinstance(engine.matcher, Direct) or stream.window == protocol.KEY_WINDOW:
         return False
     window = compiled.query.window
     along = window is not None and window.kind == "attribute"
@@ -76,7 +73,7 @@ class SharedQueries:
         self._frames_of: list[tuple[int, int, int, int]] = []
         self._matcher: NameMatcher | None = None
         self._stale = True
-        self.state = LiveState(
+        self.state = SharedState(
             queries=StructList(()), wake=self.index.tables, frames=np.zeros((0, 4), np.int32),
             cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64), **_empty_arrays(),
         )  # fmt: skip
@@ -255,8 +252,6 @@ class SharedQueries:
 
     def statistics(self, number: int) -> QueryStatistics:
         state = self.state
-        if number >= len(state.reads):
-            return QueryStatistics(0, 0, self._slots[number].bytes, 0.0)
         share = float(state.steps[number] + state.reads[number]) / max(1.0, float((state.steps + state.reads).sum()))
         size = self._slots[number].bytes
         return QueryStatistics(int(state.reads[number]), int(state.matches[number]), size, self._seconds * share)
@@ -446,5 +441,5 @@ def _make_room(matcher: Direct, matches: int) -> None:
 
 def _empty_arrays() -> dict[str, Any]:
     given = {"queries", "wake", "frames", "cursor"}
-    fields = LiveState.PLACED.items()
+    fields = SharedState.PLACED.items()
     return {name: np.zeros((0,) * field.dimensions, field.dtype) for name, field in fields if name not in given}

@@ -19,6 +19,7 @@ from ostinato.core.arrow import is_text
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr
+from ostinato.patterns.automata.tables import GrowingTable
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.live_layout import ASLEEP, FLAG_BITS, ONLY_STARTS, STARTS, WakeTables
 from ostinato.patterns.kernels.protocol import UNKNOWN
@@ -64,7 +65,7 @@ class WakeIndex:
         self._wild: set[int] = set()  # queries that events of any type may change
         self._stale = True
         self._ranges: Int32 = np.zeros((0, 2), np.int32)
-        self._postings = _GrowingRows()
+        self._postings = GrowingTable(2)
         self._starts: dict[int, int] = {}
         self._codes: Int32 = np.zeros(0, np.int32)
         self._used = 0
@@ -167,7 +168,7 @@ class WakeIndex:
             probe.first, probe.predicates = total, None  # the classes of constants may be others now
             total += self.features[probe.feature].size
         self._ranges = np.full((total, 2), -1, np.int32)
-        self._postings = _GrowingRows()
+        self._postings = GrowingTable(2)
         starts = np.zeros(queries, np.int64)
         starts[list(self._starts)] = list(self._starts.values())
         self.tables.update(
@@ -203,23 +204,6 @@ class WakeIndex:
         """The attributes that features read."""
         for feature in self.features.values():
             yield from feature.names
-
-
-class _GrowingRows:
-    """Pairs of integers; grows by doubling."""
-
-    def __init__(self) -> None:
-        self.array: Int32 = np.zeros((256, 2), np.int32)
-        self._used = 0
-
-    def __len__(self) -> int:
-        return self._used
-
-    def add(self, first: int, second: int) -> None:
-        if self._used == len(self.array):
-            self.array = np.concatenate([self.array, np.zeros_like(self.array)])
-        self.array[self._used] = first, second
-        self._used += 1
 
 
 def moved_states(compiled: CompiledPattern, holding: frozenset[Condition]) -> tuple[set[int], bool]:

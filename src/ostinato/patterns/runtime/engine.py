@@ -228,9 +228,8 @@ class Engine(EngineState):
         if stream is None or stream.clock is None:
             return None
         ticks: list[int] = []
-        if len(self.reorder.positions):
-            first = int(stream.clock.ticks(self.reorder.rows[stream.clock.column]).min())
-            ticks.append(first + bool(stream.binding.order_by))  # which puts those of one time in order
+        if (waiting := self.reorder.next_tick()) is not None:
+            ticks.append(waiting)
         timed = self.waiting is not None and self.waiting.timed
         if timed and self.waiting is not None and (deadline := self.waiting.next_deadline()) is not None:
             ticks.append(first_after(stream.clock, deadline))

@@ -23,8 +23,6 @@ from ostinato.patterns.runtime.matches import Matches
 if TYPE_CHECKING:
     from ostinato.patterns.runtime.state import EngineState
 
-_MOST_WAITING = 1 << 12  # rows of batches that are taken over
-
 Row = Mapping[str, Any]
 
 
@@ -72,8 +70,7 @@ class SingleEvents:
         """For an engine whose events can be read so."""
         compiled, stream = engine.compiled, engine.stream
         window = compiled.query.window
-        more = (engine.waiting, engine.first, engine.skips, engine.distinct)
-        if any(part is not None for part in more) or compiled.keeps_places or stream.recent:
+        if not engine.is_plain:
             return None
         if (stream.ties is not None and compiled.contiguous) or (window is not None and window.kind == "attribute"):
             return None
@@ -87,7 +84,7 @@ class SingleEvents:
     def push(self, rows: Sequence[Row]) -> list[Matches] | None:
         """The matches that some events complete; None, and nothing is changed, where they must be read as a batch."""
         reorder, position = self.engine.reorder, self.engine.events
-        if reorder.waiting and not self._take_over():
+        if not reorder.take_over(self.see):
             return None
         seen: list[SingleRow] = []
         for place, row in enumerate(rows, position):
@@ -103,18 +100,6 @@ class SingleEvents:
             for released in reorder.push_one(event):
                 found += self.read(released)
         return found
-
-    def _take_over(self) -> bool:
-        """Let the rows of earlier batches that wait for time to pass wait here."""
-        reorder = self.engine.reorder
-        if reorder.waiting > _MOST_WAITING:
-            return False
-        rows = zip(reorder.rows.to_pylist(), reorder.positions.tolist(), strict=True)
-        seen = [self.see(row, position) for row, position in rows]
-        plain = [row for row in seen if row is not None]
-        if len(plain) == len(seen):
-            reorder.load_single(plain)
-        return len(plain) == len(seen)
 
     def see(self, row: Row, position: int) -> SingleRow | None:
         """What the query sees of an event, if all of that is plain."""

@@ -90,6 +90,12 @@ class EngineState:
             raise DataError("no events were pushed yet", fix="push a batch (it may be empty) first")
         return self._stream
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether what the matcher completes is the answer, with nothing around it."""
+        more = (self.waiting, self.first, self.skips, self.distinct)
+        return all(part is None for part in more) and not self.compiled.keeps_places and not self.stream.recent
+
     def conform(self, rows: pa.Table) -> pa.Table:
         """The rows with the columns and types of the stream; the first batch sets those."""
         if self._stream is None:
