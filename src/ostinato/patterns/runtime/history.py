@@ -13,6 +13,8 @@ from ostinato.core.arrays import Int64
 from ostinato.core.reorder import Positions, written_out
 from ostinato.core.tick_span import tick_span
 
+# Columns added to kept rows where matches wait: the time as a pulse of the clock, and the place in the stream.
+TIME, PLACE = "#time", "#place"
 _BLANK = pa.schema([pa.field("#blank", pa.null())])
 _NONE: Int64 = np.zeros(0, np.int64)
 _FEW = 1 << 13  # with fewer rows, looking for unneeded ones does not pay

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
@@ -20,21 +19,20 @@ from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer, at_places
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import DataError, OstinatoError
-from ostinato.patterns.automata.from_formula import TrailingAbsence
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.match_ends import read_ends
 from ostinato.patterns.kernels.skips import take_unskipped
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
+from ostinato.patterns.runtime.absence_step import AbsenceStep
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
 from ostinato.patterns.runtime.batches import Chunk, Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
-from ostinato.patterns.runtime.correlated_absence import forget_cancelled, forget_compared
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
-from ostinato.patterns.runtime.history import History
+from ostinato.patterns.runtime.history import PLACE, TIME, History
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.skips import Skips
@@ -47,8 +45,6 @@ INCOMPLETE = str(
         "this engine stopped in the middle of a batch: its state is incomplete", fix="restore it from a snapshot"
     )
 )
-# Added to kept rows while matches wait: the time as a pulse of the clock, and the place in the stream.
-_TIME, _PLACE = "#time", "#place"
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 
 
@@ -185,8 +181,8 @@ class EngineState:
         needed = [name for name in schema.names if name in watched or name in self._answers.needs]
         kept = pa.schema([schema.field(name) for name in needed])
         if self.waiting is not None:
-            kept = kept.append(pa.field(_TIME, pa.int64()))
-        return kept.append(pa.field(_PLACE, pa.int64())) if self.compiled.keeps_places else kept
+            kept = kept.append(pa.field(TIME, pa.int64()))
+        return kept.append(pa.field(PLACE, pa.int64())) if self.compiled.keeps_places else kept
 
     def _no_matches(self, schema: pa.Schema) -> pa.Table:
         """An empty answer; its schema is that of every answer."""
@@ -290,7 +286,8 @@ class EngineState:
             rows, order = released.rows, released.order
             in_order = rows if order is None else rows.take(pa.array(order))
             keys = events.keys_at(np.arange(len(events.codes)))
-            yield self._answer(self._wait(Matches.concat(kept), times, keys, events.codes, in_order))
+            step = AbsenceStep(self.waiting, self.compiled, self.stream.encoder, self.history, self.read)
+            yield self._answer(step.see(Matches.concat(kept), times, keys, events.codes, in_order))
         elif self.compiled.keeps_matches and self.skips is None:
             yield self._answer(self._choose(Matches.concat(kept), clock))
         elif self.compiled.keeps_places:
@@ -328,71 +325,17 @@ class EngineState:
 
     def _with_places(self, rows: pa.Table, order: Int64 | None, times: Int64) -> pa.Table:
         as_given = order if order is not None else slice(None)
-        added = {_PLACE: np.arange(self.read, self.read + len(rows))}
+        added = {PLACE: np.arange(self.read, self.read + len(rows))}
         if self.waiting is not None:
-            added = {_TIME: times} | added
+            added = {TIME: times} | added
         for name, in_order in added.items():
             values = np.empty(len(rows), np.int64)
             values[as_given] = in_order
             rows = rows.append_column(name, pa.array(values))
         return rows
 
-    def _wait(
-        self, matches: Matches, times: Int64, keys: Int64, codes: npt.NDArray[np.int32], rows: pa.Table
-    ) -> Matches:
-        """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
-        assert self.waiting is not None
-        matches, branches = self._split_branches(matches)
-        bound = self.history.rows(matches.positions, [_TIME, _PLACE])
-        starts = ends = times[matches.origins]
-        if not all(wait.from_last for wait in self.waiting.waits):  # then there is a window, and first events are known
-            starts = bound[_TIME].to_numpy()[matches.offsets[:-1]]
-        self.waiting.add(matches, branches, starts, ends, self.read + matches.origins, bound[_PLACE].to_numpy())
-        if not len(times) or not len(self.waiting.matches):
-            return Matches.none()
-        for absence, wait in zip(self.compiled.trailing, self.waiting.waits, strict=True):
-            if absence.condition is None:
-                continue
-            place, encoder = self.compiled.conditions.index(absence.condition), self.stream.encoder
-            truth = np.array([encoder.truth(code)[place] for code in range(encoder.size)], bool)
-            hits = np.flatnonzero(truth[codes])
-            if wait.at_once:
-                self._see_next(absence, wait, hits, times, keys, rows)
-            elif absence.test is None:
-                self.waiting.cancel(wait, times, keys, hits)
-            else:
-                test, watched = absence.test, self.compiled.watched_symbols()
-                forget_cancelled(self.waiting, wait, self.history, test, watched, rows, hits, times, keys)
-        return self.waiting.until(int(times[-1]))
-
-    def _split_branches(self, matches: Matches) -> tuple[Matches, Int64]:
-        """The matches with the symbols of all branches alike, and the branch of each."""
-        if not self.compiled.branched:
-            return matches, np.zeros(len(matches), np.int64)
-        branches, symbols = np.divmod(matches.symbols, self.compiled.symbols)
-        ends = matches.offsets[1:]
-        last = np.where(matches.lengths > 0, np.append(branches, 0)[ends - 1], 0)
-        return replace(matches, symbols=symbols), last
-
-    def _see_next(
-        self, absence: TrailingAbsence, wait: Wait, hits: Int64, times: Int64, keys: Int64, rows: pa.Table
-    ) -> None:
-        """Let the waiting matches see their next events, if they are in this batch."""
-        waiting = self.waiting
-        assert waiting is not None
-        following = waiting.next_events(keys)
-        known = (following < len(keys)) & (waiting.branches == wait.branch)
-        waiting.ends = np.where(known, np.append(times, 0)[following], waiting.ends)
-        waiting.deciding = np.where(known, self.read + following, waiting.deciding)
-        if absence.test is None:
-            waiting.forget(known & np.isin(following, hits))
-            return
-        first, last = (np.searchsorted(hits, following, side=side) for side in ("left", "right"))
-        watched = self.compiled.watched_symbols()
-        forget_compared(waiting, wait, self.history, absence.test, watched, rows, hits, keys, first, last)
-
     def _choose(self, matches: Matches, clock: Stopwatch) -> Matches:
-        places = self.history.numbers(matches.positions, _PLACE)
+        places = self.history.numbers(matches.positions, PLACE)
         every = np.arange(len(matches))
         strategy, groups = self.compiled.strategy, matches.origins
         chosen = select_matches(strategy, every, groups, matches.offsets, places, clock)
@@ -400,7 +343,7 @@ class EngineState:
 
     def _take_unskipped(self, matches: Matches, events: Events, clock: Stopwatch) -> Matches:
         assert self.skips is not None
-        places = self.history.numbers(matches.positions, _PLACE)
+        places = self.history.numbers(matches.positions, PLACE)
         return self.skips.take(matches, places, events, clock)
 
     def _answer(self, matches: Matches) -> pa.Table:
@@ -424,7 +367,7 @@ class EngineState:
 
     def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:
         """Those within LIMIT; partitions that have reached it are dropped."""
-        places = self.history.numbers(matches.positions, _PLACE)
+        places = self.history.numbers(matches.positions, PLACE)
         taken, full = first.take(matches, matches.origins, places, self.compiled.ranks)
         if not first.skips or not len(full):
             return taken
