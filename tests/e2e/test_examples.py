@@ -59,6 +59,7 @@ def test_card_fraud(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(re.findall(r"card \d+: 20, then \[150\], then 400", text)) == 3
 
 
+@pytest.mark.slow
 def test_many_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("many_rules.py", tmp_path, capsys)
     assert "1000 rules, 8,000 events, 618 alerts: {'leak': 72, 'guessed': 529, 'any deletion after sudo': 17}" in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,18 +25,21 @@ def test_not_of_a_formula(absent: n.AbsentFormula, rows: list[Row], cut: int) ->
     assert answer(query, found) == expected(query, rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(absence_queries(), streams(max_size=10), st.lists(st.integers(0, 10), max_size=4), st.booleans())
 def test_between_two_parts(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
     check_every_way(query, rows, cuts, restart)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(queries(wider_filters=True, trailing=True, branches=True), streams(), st.lists(st.integers(0, 9), max_size=4))
 def test_branches(query: n.Query, rows: list[Row], cuts: list[int]) -> None:
     check_every_way(query, rows, cuts, restart=True)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(queries(wider_filters=True, trailing=True, branches=True), streams(), st.booleans())
 def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:

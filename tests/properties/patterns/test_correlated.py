@@ -41,6 +41,7 @@ def test_whole_stream(query: Query, rows: list[Row]) -> None:
     assert answer(query, [running(query).run_batch(table(rows))]) == expected(query, rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=45)
 @given(correlated_queries(), streams(), st.integers(0, 9))
 def test_any_batching_and_restart(query: Query, rows: list[Row], cut: int) -> None:
@@ -70,6 +71,7 @@ def test_loops_that_look_back(query: Query, rows: list[Row], cut: int) -> None:
     assert count_table(running(query), table(rows)) == len(want)
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(ended_loop_queries(), streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
 def test_conditions_on_loops_that_have_ended(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:

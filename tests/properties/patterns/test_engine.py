@@ -88,6 +88,7 @@ def test_out_of_order_within_the_lateness_bound(query: n.Query, rows: list[Row],
         check_out_of_order(query, engine(query, lateness=10**12), rows, random)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much])  # few can be tied
 @given(tied_queries(), streams(), st.lists(st.integers(0, 9), max_size=3), st.booleans())
 def test_equality_as_partitions(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:

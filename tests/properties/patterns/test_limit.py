@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -32,6 +33,7 @@ def limited(query: n.Query, limit: int) -> n.Query:
     return replace(query, limit=limit, strategy="NXT" if waits else query.strategy)
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(
     queries(wider_filters=True, reuse=False, branches=True),
@@ -44,6 +46,7 @@ def test_first_answers(query: n.Query, limit: int, rows: list[Row], cuts: list[i
     check_every_way(limited(query, limit), rows, cuts, restart)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(correlated_queries(trailing=False), limits, streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
 def test_compared_events(query: n.Query, limit: int, rows: list[Row], cuts: list[int], restart: bool) -> None:

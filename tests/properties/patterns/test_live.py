@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
@@ -63,18 +64,21 @@ def check(named: dict[str, PatternQuery], rows: list[Row], cut: Pieces, **option
     assert found == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.lists(queries(wider_filters=True), min_size=1, max_size=4), streams(max_size=30), pieces)
 def test_any_queries(asked: list[Query], rows: list[Row], cut: Pieces) -> None:
     check(compiled(asked), rows, cut)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(correlated_queries() | queries(), min_size=1, max_size=3), streams(max_size=24), pieces)
 def test_queries_that_compare_events(asked: list[Query], rows: list[Row], cut: Pieces) -> None:
     check(compiled(asked), rows, cut)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(queries(), min_size=1, max_size=3), streams(max_size=24), pieces, st.randoms(use_true_random=False))
 def test_events_that_wait(asked: list[Query], rows: list[Row], cut: Pieces, random: Any) -> None:
@@ -83,6 +87,7 @@ def test_events_that_wait(asked: list[Query], rows: list[Row], cut: Pieces, rand
     check(compiled(asked), rows, cut, lateness=3)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(queries(wider_filters=True), min_size=1, max_size=3), streams(max_size=16), st.integers(0, 16))
 def test_a_restored_engine_goes_on(asked: list[Query], rows: list[Row], cut: int) -> None:
@@ -129,6 +134,7 @@ def test_queries_that_come_and_go(asked: list[Query], rows: list[Row], first: in
     assert found == expected
 
 
+@pytest.mark.slow
 @settings(max_examples=80)
 @given(st.lists(queries(wider_filters=True), min_size=2, max_size=3), streams(max_size=14), st.data())
 def test_a_query_may_begin_with_the_past(asked: list[Query], rows: list[Row], data: st.DataObject) -> None:

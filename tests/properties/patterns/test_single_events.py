@@ -53,18 +53,21 @@ def check_mix(query: Query, rows: list[Row], mix: list[tuple[str, int]], **optio
     assert found.to_pylist() == expected.to_pylist()
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(queries(wider_filters=True, reuse=False), streams(), mixes)
 def test_any_mix_of_sizes(query: Query, rows: list[Row], mix: list[tuple[str, int]]) -> None:
     check_mix(query, rows, mix)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(queries(wider_filters=True, reuse=False), streams(max_size=30), mixes)
 def test_longer_lists_and_batches(query: Query, rows: list[Row], mix: list[tuple[str, int]]) -> None:
     check_mix(query, rows, [*mix, ("list", 20)])
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(correlated_queries(), streams(), mixes)
 def test_patterns_that_compare_events(query: Query, rows: list[Row], mix: list[tuple[str, int]]) -> None:

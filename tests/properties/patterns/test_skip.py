@@ -37,6 +37,7 @@ def skipping(query: n.Query, data: Any, limit: int | None) -> n.Query:
     return skipping
 
 
+@pytest.mark.slow
 @settings(max_examples=120)
 @given(queries(wider_filters=True, reuse=False, **OPTIONS), st.data(), limits, streams(), cuts, st.booleans())
 def test_skips(query: n.Query, data: Any, limit: int | None, rows: list[Row], cuts: list[int], restart: bool) -> None:
@@ -52,6 +53,7 @@ def test_matches_in_small_chunks(query: n.Query, data: Any, rows: list[Row], roo
         check_every_way(skipping(replace(query, window=Window("events", width)), data, None), rows, [], False)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(correlated_queries(**OPTIONS), st.data(), limits, streams(), cuts, st.booleans())
 def test_compared_events(

@@ -28,6 +28,7 @@ def check_allowed(query: n.Query) -> None:
         raise
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(timeout_queries(), streams(max_size=8), CUTS, st.booleans())
 def test_any_query(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
@@ -35,6 +36,7 @@ def test_any_query(query: n.Query, rows: list[Row], cuts: list[int], restart: bo
     check_every_way(query, rows, cuts, restart)
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(timeout_queries(correlated=True), streams(max_size=8), CUTS, st.booleans())
 def test_events_compared_with_each_other(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
