@@ -1,14 +1,9 @@
-"""python -m support.spark.jobs.executor_loss EVENTS FOLDER: detect on a small cluster while its executors are killed.
-
-The matches go to FOLDER/batch and FOLDER/stream, and what Spark then finds in the latter to FOLDER/read; FOLDER/killed
-gets a line for each executor that was killed.
-"""
+"""Detect on a cluster while its executors are killed."""
 
 from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,24 +13,23 @@ from typing import Any
 import pyarrow as pa
 
 import ostinato as ost
-from ostinato.spark import session
-from support.spark.jobs.processes import SETTINGS, members
+from support.spark.jobs.processes import members
 from support.spark.jobs.workload import LATENESS, ORDER, SPARK_SCHEMA, queries
 
-CLUSTER = {
-    "spark.python.daemon.module": "pyspark.daemon",
-    "spark.executor.memory": "512m",
+SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.coalescePartitions.enabled": "false",  # small as they are, each executor is to get some
 }
 
 
-def main(events: str, folder: str) -> None:
-    path = {"spark.executorEnv.PYTHONPATH": os.environ["PYTHONPATH"]}
-    spark = session("local-cluster[2,1,1024]", settings=SETTINGS | CLUSTER | path)
-    batch(spark, events, Path(folder))
-    stream(spark, events, Path(folder))
-    spark.stop()
+def lose_executors(spark: Any, events: str, folder: Path) -> None:
+    """The matches go to folder/batch and folder/stream, and what Spark then finds in the latter to folder/read;
+    folder/killed gets a line for each executor that was killed."""
+    for name, value in SETTINGS.items():
+        spark.conf.set(name, value)
+    folder.mkdir()
+    batch(spark, events, folder)
+    stream(spark, events, folder)
 
 
 def batch(spark: Any, events: str, folder: Path) -> None:
@@ -49,6 +43,12 @@ def batch(spark: Any, events: str, folder: Path) -> None:
         return any(tracker.getStageInfo(stage).numActiveTasks for stage in tracker.getActiveStageIds())
 
     read = spark.read.schema(SPARK_SCHEMA).parquet(events)
+
+    def slowly(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Long enough for a task to be seen and killed. (Workers have no modules of ours: it travels with the job.)"""
+        time.sleep(1)
+        yield from batches
+
     found = ost.detect_many(queries(), read.mapInArrow(slowly, read.schema), order_by=ORDER)
     before = done()
     with killing(folder / "killed", active, lambda: active() and done() > before):
@@ -63,12 +63,6 @@ def stream(spark: Any, events: str, folder: Path) -> None:
     with killing(folder / "killed", (folder / "checkpoint" / "offsets" / "1").exists):
         writer.format("parquet").start(str(folder / "stream")).awaitTermination()
     spark.read.parquet(str(folder / "stream")).write.parquet(str(folder / "read"))
-
-
-def slowly(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Long enough for a task to be seen and killed."""
-    time.sleep(1)
-    yield from batches
 
 
 class killing:
@@ -108,7 +102,3 @@ def command_line(pid: int) -> bytes:
         return Path("/proc", str(pid), "cmdline").read_bytes()
     except OSError:
         return b""
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

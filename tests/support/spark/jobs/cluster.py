@@ -1,8 +1,9 @@
-"""python -m support.spark.jobs.fresh_workers FOLDER: every language on a cluster whose workers have no Ostinato.
+"""python -m support.spark.jobs.cluster FOLDER: every language on a cluster whose workers have no Ostinato.
 
 Their Python has the libraries, but neither this package nor numba nor a folder with kernels. The answers go to
-FOLDER/classic/answers.json and, by a client of Spark Connect if there can be one, to FOLDER/connect/answers.json.
-FOLDER/cache stays empty if the workers compile nothing.
+FOLDER/classic/answers.json and, by a client of Spark Connect if there can be one, to FOLDER/connect/answers.json. Then
+executors are killed while they read FOLDER/events, and what comes of that goes to FOLDER/loss. FOLDER/cache stays
+empty if the workers compile nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ import pyarrow as pa
 import ostinato as ost
 from ostinato.spark import register, session
 from support import paths
+from support.spark.daemon import SHORT_LIVED
+from support.spark.jobs.executor_loss import lose_executors
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 EVENTS = [
@@ -70,8 +73,9 @@ def main(folder: str) -> None:
         "spark.connect.grpc.binding.port": str(port),
     }
     spark = session(
-        "local-cluster[1,1,1024]",
+        "local-cluster[2,1,1024]",
         settings={
+            **SHORT_LIVED,
             "spark.executor.memory": "512m",
             "spark.sql.shuffle.partitions": "1",
             "spark.executorEnv.PYTHONPATH": libraries,
@@ -83,6 +87,7 @@ def main(folder: str) -> None:
         client = [sys.executable, "-m", __spec__.name, folder, f"sc://127.0.0.1:{port}"]
         subprocess.run(client, check=True, env={**own, "SPARK_REMOTE": client[-1]})
     ask_all(spark, Path(folder) / "classic")
+    lose_executors(spark, f"{folder}/events", Path(folder) / "loss")
     spark.stop()
 
 
