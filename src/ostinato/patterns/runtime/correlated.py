@@ -139,7 +139,7 @@ class Correlated(Matcher):
         if 4 * cursor[protocol.USED] + needed > len(state.marks):
             self.grow_nodes()
             self._follow_room()
-        if 2 * cursor[protocol.RUNS] + needed > state.tables.runs.shape[1]:
+        if 4 * cursor[protocol.RUNS] + needed > state.tables.runs.shape[1]:
             self._grow_runs()
             rehash(state)
 
