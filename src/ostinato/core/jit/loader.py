@@ -46,7 +46,8 @@ def load_function(code: bytes, symbol: str, name: str, signature: Signature) -> 
         engine.finalize_object()
         address = engine.get_function_address(symbol)
     definition = _MethodDefinition(name.encode(), address, _FASTCALL, None)
-    _definitions.append(definition)
+    # Never freed: the interpreter looks at functions until its very end, when no module holds the definition any more.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(definition))
     return _new_builtin(ctypes.byref(definition), entry_constants(name, signature), None)  # type: ignore[no-any-return]
 
 
@@ -61,7 +62,6 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-_definitions: list[_MethodDefinition] = []  # functions point to them for as long as they live
 _new_builtin = ctypes.pythonapi.PyCFunction_NewEx
 _new_builtin.argtypes = (ctypes.POINTER(_MethodDefinition), ctypes.py_object, ctypes.c_void_p)
 _new_builtin.restype = ctypes.py_object

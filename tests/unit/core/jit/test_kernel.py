@@ -242,6 +242,14 @@ print(answer, flush=True)
     assert run(folder, script).split() == ["2", "2"]
 
 
+def test_the_interpreter_ends_well_with_kernels_in_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONMALLOC", "malloc")
+    monkeypatch.setenv("MALLOC_PERTURB_", "2")  # what is freed is overwritten at once, as it may be at any time
+    process = start(folder)
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+
+
 def test_a_process_that_does_not_wait_leaves_none_behind(folder: Path) -> None:
     script = "import steps; from ostinato.core.jit import prefetch; prefetch(steps.next_one); print(1)"
     assert run(folder, script) == "1"
