@@ -100,6 +100,11 @@ class ReorderBuffer:
         self._rows, self._positions = rows.take(pa.array(order)), positions[order]
 
     @property
+    def holds_rows(self) -> bool:
+        """Whether some row waits."""
+        return bool(self._single or len(self._positions))
+
+    @property
     def waiting(self) -> int:
         """How many rows wait in Arrow."""
         return len(self._positions)

@@ -33,19 +33,27 @@ def lower_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
     if clock.kind == "float":
         blocks = [_float_bounds(clock, ticks[start : start + _BLOCK], amount) for start in range(0, len(ticks), _BLOCK)]
         return np.concatenate([np.empty(0, np.int64), *blocks])
-    assert clock.step is not None
-    reach = min(exact_fraction(amount) // clock.step, MAX_TICK)
+    reach = whole_reach(clock, amount)
+    assert reach is not None
     bounds = np.maximum(ticks, MIN_TICK + reach)
     bounds -= reach
     return bounds
+
+
+def whole_reach(clock: Clock, amount: float) -> int | None:
+    """How many ticks a window reaches back; None among floats, where that depends on the tick."""
+    if clock.kind == "float":
+        return None
+    assert clock.step is not None
+    return int(min(exact_fraction(amount) // clock.step, MAX_TICK))
 
 
 def lower_bound_function(clock: Clock, amount: float) -> Callable[[int], int]:
     """The lower bound of one tick at a time."""
     if clock.kind == "float":
         return _float_bound_function(amount, in_seconds=not clock.attribute)
-    assert clock.step is not None
-    reach = int(min(exact_fraction(amount) // clock.step, MAX_TICK))
+    reach = whole_reach(clock, amount)
+    assert reach is not None
     return lambda tick: max(tick - reach, MIN_TICK)
 
 

@@ -5,14 +5,16 @@ For thousands of rows Arrow's functions are faster; for a hundred, calling them 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import Float64, UInt8
+from ostinato.core.arrays import Float64, Int64, UInt8
 from ostinato.core.arrow import NO_MASK, Ids, is_text, plain_type, raw_dtype, raw_values, stored_runs, validity
+from ostinato.core.columns import batch_layout as layout
+from ostinato.core.columns.batch_layout import NameTables, storage_of
 from ostinato.core.columns.name_matcher import NameMatcher, look_up
 from ostinato.core.columns.value_classes import compared_constants
 from ostinato.core.expressions import Expr
@@ -25,7 +27,7 @@ _EXACT = 2**53  # whole numbers below are floats, and beyond are not near one
 
 
 @kernel(void(view(float64), view(uint8), view(float64), int32, array(int32)))
-def _add_number_classes(values: Float64, valid: UInt8, bounds: Float64, weight: Any, out: Ids) -> None:
+def add_number_classes(values: Float64, valid: UInt8, bounds: Float64, weight: Any, out: Ids) -> None:
     """out[i] += weight * class: twice the bounds below a value, and one for a bound that equals it; then NaN, NULL."""
     for place in range(bounds.size):
         bound = bounds[place]
@@ -53,6 +55,13 @@ class _Texts:
         self._names = NameMatcher(known)
         self.size = len(known) + 2
 
+    @property
+    def null(self) -> int:
+        return self.size - 1
+
+    def tables(self) -> NameTables:
+        return self._names.tables()
+
     def add(self, column: pa.Array, weight: int, out: Ids) -> None:
         if weight == 1:  # the first column, which finds zeros
             self._classify(column, out)
@@ -67,7 +76,7 @@ class _Texts:
             return
         self._names.match(column, out)
         if column.null_count:
-            out[validity(column) == 0] = self.size - 1
+            out[validity(column) == 0] = self.null
 
 
 class _Numbers:
@@ -75,22 +84,25 @@ class _Numbers:
 
     def __init__(self, kind: pa.DataType, constants: Iterable[Any]) -> None:
         self._dtype = raw_dtype(kind)
-        self._bounds = np.array(sorted({float(constant) for constant in constants}), np.float64)
-        self.size = 2 * len(self._bounds) + 3
+        self.bounds = np.array(sorted({float(constant) for constant in constants}), np.float64)
+        self.size = 2 * len(self.bounds) + 3
 
     def add(self, column: pa.Array, weight: int, out: Ids) -> None:
         values = raw_values(column, self._dtype)
         floats = values if self._dtype == np.float64 else values.astype(np.float64)
-        _add_number_classes(floats, validity(column), self._bounds, weight, out)
+        add_number_classes(floats, validity(column), self.bounds, weight, out)
 
 
 class ClassCodes:
     """The code of each combination of classes that rows had so far, for columns of one schema."""
 
-    def __init__(self, columns: Sequence[tuple[int, _Texts | _Numbers, int]], size: int) -> None:
+    def __init__(
+        self, schema: pa.Schema, columns: Sequence[tuple[int, _Texts | _Numbers, int]], size: int
+    ) -> None:
         """Columns by their place, how their values are classified, and the weight of that; `size` numbers come out."""
         self._columns = columns
-        self._codes: Ids = np.full(size, -1, np.int32)
+        self._fields = [schema.field(place) for place, _, _ in columns]
+        self.codes: Ids = np.full(size, -1, np.int32)
 
     @classmethod
     def of(
@@ -112,7 +124,33 @@ class ClassCodes:
             size *= classes.size
             if size > _MOST_CLASSES:
                 return None
-        return cls(columns, size)
+        return cls(schema, columns, size)
+
+    @property
+    def names(self) -> list[str]:
+        """The columns that codes depend on."""
+        return [field.name for field in self._fields]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether `layout` says all: columns are stored as one kernel reads them."""
+        return all(storage_of(field.type) != layout.ABSENT for field in self._fields)
+
+    def layout(self, places: Mapping[str, int]) -> tuple[Int64, Float64, list[NameTables]]:
+        """How columns at these places are classified: see batch_layout.py."""
+        rows: list[tuple[int, ...]] = []
+        bounds: list[Float64] = [np.zeros(0)]
+        texts: list[NameTables] = []
+        for field, (_, classes, weight) in zip(self._fields, self._columns, strict=True):
+            about = places[field.name], storage_of(field.type), weight
+            if isinstance(classes, _Texts):
+                rows.append((*about, len(texts), 0, classes.null))
+                texts.append(classes.tables())
+            else:
+                first = sum(map(len, bounds))
+                rows.append((*about, first, first + len(classes.bounds), classes.size - 1))
+                bounds.append(classes.bounds)
+        return np.array(rows, np.int64).reshape(-1, 6), np.concatenate(bounds), texts
 
     def numbers(self, rows: pa.Table) -> Ids | None:
         """A number for the classes of each row; None where a column is in pieces."""
@@ -130,10 +168,10 @@ class ClassCodes:
     def look_up(self, numbers: Ids) -> Ids | None:
         """The codes of numbers; None if one is not known yet."""
         out = np.empty(len(numbers), np.int32)
-        return out if look_up(numbers, self._codes, out) >= 0 else None
+        return out if look_up(numbers, self.codes, out) >= 0 else None
 
     def learn(self, numbers: Ids, codes: Ids) -> None:
-        self._codes[numbers] = codes
+        self.codes[numbers] = codes
 
 
 def _classes_of(kind: pa.DataType, constants: set[Any]) -> _Texts | _Numbers | None:

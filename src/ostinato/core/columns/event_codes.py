@@ -172,7 +172,7 @@ class PredicateEncoder:
 
     def encode(self, table: pa.Table, type_column: str | None, positions: Int64 | range | None = None) -> Ids:
         """One code per row; `positions` are what errors call the rows."""
-        classes = self._classes_for(table.schema, type_column) if 0 < table.num_rows <= _FEW_ROWS else None
+        classes = self.classes_for(table.schema, type_column) if 0 < table.num_rows <= _FEW_ROWS else None
         numbers = classes.numbers(table) if classes is not None else None
         if classes is None or numbers is None:
             return self._evaluate(table, type_column, positions)
@@ -182,7 +182,8 @@ class PredicateEncoder:
             classes.learn(numbers, codes)
         return codes
 
-    def _classes_for(self, schema: pa.Schema, type_column: str | None) -> ClassCodes | None:
+    def classes_for(self, schema: pa.Schema, type_column: str | None) -> ClassCodes | None:
+        """What is known of the codes of small batches; None where codes take more than to compare columns."""
         known = self._classes
         if known is None or known[1] != type_column or not schema.equals(known[0]):
             classes = ClassCodes.of(schema, self.predicates, type_column, self.relations)

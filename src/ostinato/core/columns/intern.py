@@ -31,7 +31,7 @@ def mix(value: Any) -> Any:
 
 
 @kernel(int64(view(int64), view(uint8), int64, array(int64), array(int64), array(int64), array(int32)))
-def _intern_ints(values: Ints, valid: UInt8, start: int, slots: Ints, keys: Ints, state: Ints, out: Ids) -> int:
+def intern_ints(values: Ints, valid: UInt8, start: int, slots: Ints, keys: Ints, state: Ints, out: Ids) -> int:
     """Ids of values[start:]; returns early, with the place reached, when the table is half full."""
     mask = slots.size // 2 - 1
     count, null, limit = state[COUNT], state[NULL], keys.size
@@ -105,8 +105,8 @@ class Interner:
 class IntegerInterner(Interner):
     def encode(self, values: Ints, valid: UInt8 = NO_MASK) -> Ids:
         out = np.empty(values.size, np.int32)
-        done = _intern_ints(values, valid, 0, self.slots, self.hashed, self.state, out)
+        done = intern_ints(values, valid, 0, self.slots, self.hashed, self.state, out)
         while done < values.size:
             self.grow()
-            done = _intern_ints(values, valid, done, self.slots, self.hashed, self.state, out)
+            done = intern_ints(values, valid, done, self.slots, self.hashed, self.state, out)
         return out

@@ -52,11 +52,11 @@ def _is_key(ends: Ints, store: UInt8, key: Any, data: UInt8, low: Any, size: Any
         array(int64), array(uint8), array(int64), array(int32),
     )
 )  # fmt: skip
-def _intern_bytes(
+def intern_bytes(
     narrow: Ids, wide: Ints, data: UInt8, valid: UInt8, start: int, block: Ints, slots: Ints, hashes: Ints, ends: Ints,
     store: UInt8, state: Ints, out: Ids,
 ) -> int:  # fmt: skip
-    """As `_intern_ints`, for data[offsets[i] : offsets[i + 1]], where `narrow` or `wide`, whichever is not empty, are
+    """As `intern_ints`, for data[offsets[i] : offsets[i + 1]], where `narrow` or `wide`, whichever is not empty, are
     the offsets. It also returns early when `store` is full.
 
     Known keys are found by three short loops over a block (hash, look up, compare), so that the cache misses of many
@@ -127,7 +127,7 @@ class ByteStringInterner(Interner):
         super().__init__()
         self.ends: Ints = np.zeros(self.hashed.size + 1, np.int64)
         self.store: UInt8 = np.empty(1 << 14, np.uint8)
-        self._block: Ints = np.empty(2 * _BLOCK + 1, np.int64)
+        self.block: Ints = np.empty(2 * _BLOCK + 1, np.int64)
 
     def grow(self) -> None:
         super().grow()
@@ -140,8 +140,8 @@ class ByteStringInterner(Interner):
         narrow, wide = (offsets, _NO_WIDE) if offsets.itemsize == 4 else (_NO_NARROW, offsets)
         done = 0
         while True:
-            done = _intern_bytes(
-                narrow, wide, data, valid, done, self._block, self.slots, self.hashed, self.ends, self.store,
+            done = intern_bytes(
+                narrow, wide, data, valid, done, self.block, self.slots, self.hashed, self.ends, self.store,
                 self.state, out,
             )  # fmt: skip
             if done == out.size:

@@ -27,6 +27,7 @@ from ostinato.core.arrow import (
     raw_values,
     validity,
 )
+from ostinato.core.columns.batch_layout import BatchState
 from ostinato.core.columns.intern import IntegerInterner, Interner
 from ostinato.errors import DataError
 
@@ -133,6 +134,17 @@ class KeyTable:
         for values, column, pairs in zip(self._columns[1:], columns[1:], self._pairs, strict=True):
             ids = pairs.encode((ids.astype(np.int64) << 32) | values.encode(column))
         return ids
+
+    def fill(self, state: BatchState) -> bool:
+        """Let a kernel number keys of one attribute; False where it cannot, and before there are any."""
+        if len(self._columns) != 1:
+            return False
+        column = self._columns[0]
+        interner = column.interner
+        state.update(key_slots=interner.slots, key_hashes=interner.hashed, key_state=interner.state)
+        if column.as_bytes:
+            state.update(key_ends=column.bytes.ends, key_store=column.bytes.store, key_block=column.bytes.block)
+        return True
 
     def id_of(self, key: tuple[Any, ...], fields: Sequence[pa.Field]) -> int:
         """The id of one key, given as Python values of these types."""

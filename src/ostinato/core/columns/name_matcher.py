@@ -20,6 +20,7 @@ from ostinato.core.arrow import (
     same_array,
     validity,
 )
+from ostinato.core.columns.batch_layout import NameTables
 from ostinato.core.jit import array, kernel, subroutine, view
 from ostinato.core.jit.types import int32, int64, uint8, uint64, void
 
@@ -48,7 +49,7 @@ def _bucket(head: Any, tail: Any, size: Any) -> Any:
         view(int64), array(int32),
     )
 )  # fmt: skip
-def _match_names(
+def match_names(
     narrow: Ids, wide: Ints, data: UInt8, valid: UInt8, words: UInt64, names: UInt8, starts: Ints, heads: Ints,
     chain: Ints, out: Ids,
 ) -> None:  # fmt: skip
@@ -123,9 +124,15 @@ class NameMatcher:
     def match_runs(self, offsets: npt.NDArray[Any], data: UInt8, valid: UInt8, out: Ids) -> None:
         """For texts as they are stored."""
         narrow, wide = (offsets, _NO_WIDE) if offsets.itemsize == 4 else (_NO_NARROW, offsets)
-        _match_names(
+        match_names(
             narrow, wide, data, valid, self._words, self._bytes, self._starts, self._heads, self._chain, out
         )  # fmt: skip
+
+    def tables(self) -> NameTables:
+        """For a kernel that matches texts among other things."""
+        return NameTables(
+            edges=self._words, names=self._bytes, starts=self._starts, heads=self._heads, chain=self._chain
+        )
 
     def match(self, column: pa.Array, out: Ids) -> None:
         if is_text(column.type):

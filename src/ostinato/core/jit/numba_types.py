@@ -11,10 +11,11 @@ from numba.core import cgutils, types
 from numba.core.datamodel.models import OpaqueModel
 from numba.core.datamodel.registry import register_default
 from numba.core.typeconv.rules import default_type_manager
-from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_global, signature
+from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, ConcreteTemplate, infer_global, signature
 from numba.extending import infer_getattr, lower_builtin, lower_cast, lower_getattr_generic
 
 from ostinato.core.jit.array_struct import ArrayStruct
+from ostinato.core.jit.memory import float64_at, int32_at, int64_at, uint8_at
 from ostinato.core.jit.types import Array, Scalar, Signature, Struct, Structs, Tuple, Type
 
 ARRAY_DATA, ARRAY_SHAPE = 4, 5  # of numba's struct for arrays; strides follow
@@ -90,22 +91,49 @@ def _read_field(context: Any, builder: Any, struct: StructType, pointer: Any, na
         return builder.inttoptr(word(0), pointer.type)
     if not isinstance(kind, types.Array):
         return word(0)
-    shape = [word(1 + dimension) for dimension in range(kind.ndim)]
+    return _array(context, builder, kind, word(0), [word(1 + dimension) for dimension in range(kind.ndim)])
+
+
+def _array(context: Any, builder: Any, kind: Any, address: Any, shape: list[Any]) -> Any:
+    """numba's struct for a C-contiguous array."""
     size = context.get_constant(types.intp, context.get_abi_sizeof(context.get_data_type(kind.dtype)))
     strides, items = [size], shape[-1]
     for length in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], length))
     for length in shape[:-1]:
         items = builder.mul(items, length)
-    # numba's struct for arrays: what counts references, what owns the memory, number and size of items, ...
+    # What counts references, what owns the memory, number and size of items, ...
     value = ir.Constant(context.get_value_type(kind), None)
     value = builder.insert_value(value, items, 2)
     value = builder.insert_value(value, size, 3)
-    value = builder.insert_value(value, builder.inttoptr(word(0), value.type.elements[ARRAY_DATA]), ARRAY_DATA)
+    value = builder.insert_value(value, builder.inttoptr(address, value.type.elements[ARRAY_DATA]), ARRAY_DATA)
     for dimension in range(kind.ndim):
         value = builder.insert_value(value, shape[dimension], [ARRAY_SHAPE, dimension])
         value = builder.insert_value(value, strides[dimension], [ARRAY_SHAPE + 1, dimension])
     return value
+
+
+def _read_memory(function: Any, item: Any) -> None:
+    """Let kernels call a function that makes an array of what is at an address."""
+    kind = types.Array(item, 1, "C", readonly=True)
+
+    @infer_global(function)
+    class _Template(ConcreteTemplate):
+        cases = (signature(kind, types.intp, types.intp),)
+
+    @lower_builtin(function, types.intp, types.intp)
+    def _make(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        address, length = arguments
+        return _array(context, builder, kind, address, [length])
+
+
+for _function, _item in (
+    (int64_at, types.int64),
+    (int32_at, types.int32),
+    (float64_at, types.float64),
+    (uint8_at, types.uint8),
+):
+    _read_memory(_function, _item)
 
 
 @lower_cast(StructType, StructType)

@@ -24,6 +24,7 @@ from ostinato.patterns.runtime.matcher import Matcher
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.single_events import SingleEvents
+from ostinato.patterns.runtime.small_batches import MOST_ROWS, SmallBatches
 from ostinato.patterns.runtime.snapshot import load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
 from ostinato.patterns.runtime.tallies import matches_around
@@ -64,6 +65,7 @@ class Engine(EngineState):
     """Matches one query over one stream. Build it with `query.engine()`."""
 
     _single: tuple[pa.Schema, SingleEvents | None] | None = None  # for the columns that the stream has now
+    _small: tuple[pa.Schema, SmallBatches | None] | None = None  # for the same
     _tables: PlainTables | None = None  # of the same
 
     def push(self, batch: Any) -> pa.Table:
@@ -77,14 +79,30 @@ class Engine(EngineState):
         """
         if isinstance(batch, dict):
             batch = [batch if self.bound else dict.fromkeys(required_attributes(self.compiled.query)) | batch]
-        if (
-            isinstance(batch, list)
-            and self.bound
-            and not self.stopped
-            and (found := self._push_rows(batch)) is not None
-        ):
-            return found
+        if self.bound and not self.stopped:
+            few = self._push_rows(batch) if isinstance(batch, list) else self._push_small(batch)
+            if few is not None:
+                return few
         return self._collect(self.push_each(batch))
+
+    def _push_small(self, batch: Any) -> pa.Table | None:
+        """The answer to a small table; None where it has to be read as a larger one."""
+        if isinstance(batch, pa.RecordBatch):
+            batch = pa.Table.from_batches([batch])
+        if not isinstance(batch, pa.Table) or not 0 < batch.num_rows <= MOST_ROWS:
+            return None
+        schema = self.stream.schema
+        if not batch.schema.equals(schema, check_metadata=True):
+            return None
+        if self._small is None or self._small[0] is not schema:
+            self._small = schema, SmallBatches.of(self)
+        small = self._small[1]
+        matches = small.push(batch) if small is not None else None
+        if matches is None:
+            return None
+        table = self._collect(map(self._answer, matches)) if matches else self._nothing
+        self._close_history()
+        return table
 
     def _push_rows(self, rows: list[Any]) -> pa.Table | None:
         """The answer to a few events as dicts; None where they have to be read as a batch."""

@@ -99,10 +99,18 @@ class Matcher(ABC):
         cursor[protocol.AT] = 0
         if mode == protocol.WRITE and not len(state.ends):
             self.replace_output(_CHUNK_VALUES, _CHUNK_VALUES)
+        return self._go_on(events, mode, patience)
+
+    def _go_on(self, events: Events, mode: int, patience: int | None, stopped: int | None = None) -> Iterator[Chunk]:
+        """Read what is left of a batch, from where the kernel `stopped` with a status, if it was called already."""
+        state, cursor = self.state, self.state.cursor
         clock = self.scope.limits.clock()
         while True:
-            state.fuel[protocol.FUEL] = _STEPS
-            status = self.call()
+            if stopped is None:
+                state.fuel[protocol.FUEL] = _STEPS
+                status = self.call()
+            else:
+                status, stopped = stopped, None
             clock.check()
             if self.scope.consume == protocol.CONSUME_ASK and mode == protocol.WRITE:
                 if status == protocol.OUTPUT_FULL:  # the matches of an event are given together
@@ -142,14 +150,26 @@ class Matcher(ABC):
         one.codes[0], one.keys[0], one.positions[0], one.ticks[0], one.lows[0] = code, key, position, tick, low
         if state.codes is not one.codes:
             self.show(one, protocol.WRITE)
+        return self._read_few(one)
+
+    def run_few(self, events: Events) -> Sequence[Chunk]:
+        """Read a small batch, which costs less than `run` does."""
+        state = self.state
+        if events.key_count > len(state.key_count):
+            self.grow_keys(max(events.key_count - len(state.key_count), len(state.key_count)))
+        self.show(events, protocol.WRITE)
+        return self._read_few(events)
+
+    def _read_few(self, events: Events) -> Sequence[Chunk]:
+        state, cursor = self.state, self.state.cursor
         if not len(state.ends):
             self.replace_output(_FEW_VALUES, _FEW_VALUES)
-        cursor = state.cursor
         cursor[protocol.AT] = 0
         state.fuel[protocol.FUEL] = _STEPS
-        if self.call() == protocol.DONE:
+        status = self.call()
+        if status == protocol.DONE:
             return (self.take_output(),) if cursor[protocol.MATCHES] else ()
-        return list(self.run(replace(one, key_count=len(state.key_count))))
+        return list(self._go_on(events, protocol.WRITE, None, status))
 
     def may_hold_last(self, live: int) -> bool:
         """Whether a later match may contain the event that `run_one` read; before it, `live` nodes were in use."""
