@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.core.arrays import UInt8
+from ostinato.core.arrow_export import BUFFERS, CHILD_COUNT, CHILDREN, LENGTH, NULL_COUNT, OFFSET, WORDS
 from ostinato.core.clock import MAX_TICK, MIN_TICK
 from ostinato.core.columns.batch_layout import (
     ABSENT,
@@ -30,9 +30,7 @@ from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.memory import float64_at, int32_at, int64_at, uint8_at
 from ostinato.core.jit.types import boolean, int64, struct_type, void
 
-# An ArrowArray of the C data interface, in words.
-LENGTH, NULL_COUNT, OFFSET, BUFFERS, CHILDREN, RELEASE, ARROW_ARRAY_WORDS = 0, 1, 2, 5, 6, 8, 10
-_INFINITY = 0x7FF0000000000000
+_INFINITY = 0x7FF0000000000000  # as a float; what is above it is not a number
 
 
 @subroutine()
@@ -50,10 +48,21 @@ def _read_validity(column: Any, begin: Any, count: Any, valid: Any) -> bool:
     return bool(every == 0)
 
 
+@subroutine()
+def _texts(column: Any, begin: Any, count: Any, storage: Any) -> Any:
+    """Offsets of 32 or of 64 bits, the others being empty, and bytes."""
+    buffers = int64_at(column[BUFFERS], 3)
+    is_wide = storage == WIDE_TEXTS
+    narrow = int32_at(buffers[1] + 4 * begin, 0 if is_wide else count + 1)
+    wide = int64_at(buffers[1] + 8 * begin, count + 1 if is_wide else 0)
+    size: Any = wide[count] if is_wide else np.int64(narrow[count])
+    return narrow, wide, uint8_at(buffers[2], size)
+
+
 @subroutine(boolean(struct_type(BatchState), int64, int64, int64, int64))
 def _read_times(state: BatchState, address: Any, begin: Any, count: Any, watermark: Any) -> bool:
     """Whether all rows have a time, and are in order of it."""
-    column, times = int64_at(address, ARROW_ARRAY_WORDS), state.times
+    column, times = int64_at(address, WORDS), state.times
     if _read_validity(column, begin, count, state.valid):
         return False
     stored = int64_at(int64_at(column[BUFFERS], 2)[1] + 8 * begin, count)
@@ -81,10 +90,10 @@ def _add_classes(state: BatchState, which: Any, address: Any, begin: Any, count:
     """Add what one column says to the numbers of all rows."""
     storage, weight = state.classified[which, 1], np.int32(state.classified[which, 2])
     first, last, null = state.classified[which, 3], state.classified[which, 4], np.int32(state.classified[which, 5])
-    column, valid, numbers = int64_at(address, ARROW_ARRAY_WORDS), state.valid, state.numbers[:count]
+    column, valid, numbers = int64_at(address, WORDS), state.valid, state.numbers[:count]
     nulls = _read_validity(column, begin, count, valid)
     mask = valid[: count if nulls else 0]
-    if storage == INTEGERS or storage == FLOATS:
+    if storage in (INTEGERS, FLOATS):
         values = int64_at(column[BUFFERS], 2)[1] + 8 * begin
         bounds = state.bounds[first:last]
         if storage == FLOATS:
@@ -95,13 +104,10 @@ def _add_classes(state: BatchState, which: Any, address: Any, begin: Any, count:
             floats[row] = integers[row]
         add_number_classes(floats, mask, bounds, weight, numbers)
         return
-    buffers, found, names = int64_at(column[BUFFERS], 3), state.found[:count], state.texts[first]
-    wide = storage == WIDE_TEXTS
-    narrow_ends = int32_at(buffers[1] + 4 * begin, 0 if wide else count + 1)
-    wide_ends = int64_at(buffers[1] + 8 * begin, count + 1 if wide else 0)
-    size = wide_ends[count] if wide else np.int64(narrow_ends[count])
+    found, names = state.found[:count], state.texts[first]
+    narrow, wide, data = _texts(column, begin, count, storage)
     match_names(
-        narrow_ends, wide_ends, uint8_at(buffers[2], size), valid[:0], names.edges, names.names, names.starts,
+        narrow, wide, data, valid[:0], names.edges, names.names, names.starts,
         names.heads, names.chain, found,
     )  # fmt: skip
     for row in range(mask.size):
@@ -114,21 +120,17 @@ def _add_classes(state: BatchState, which: Any, address: Any, begin: Any, count:
 @subroutine(int64(struct_type(BatchState), int64, int64, int64))
 def _read_keys(state: BatchState, address: Any, begin: Any, count: Any) -> int:
     """How many rows have keys now: the hash table may have no room for more."""
-    column, valid, keys = int64_at(address, ARROW_ARRAY_WORDS), state.valid, state.keys[:count]
+    column, valid, keys = int64_at(address, WORDS), state.valid, state.keys[:count]
     nulls = _read_validity(column, begin, count, valid)
     if nulls and state.drops_null:
         return OTHERWISE
     mask = valid[: count if nulls else 0]
-    buffers = int64_at(column[BUFFERS], 3)
     if state.key_storage == INTEGERS:
-        values = int64_at(buffers[1] + 8 * begin, count)
+        values = int64_at(int64_at(column[BUFFERS], 2)[1] + 8 * begin, count)
         return intern_ints(values, mask, 0, state.key_slots, state.key_hashes, state.key_state, keys)
-    wide = state.key_storage == WIDE_TEXTS
-    narrow_ends = int32_at(buffers[1] + 4 * begin, 0 if wide else count + 1)
-    wide_ends = int64_at(buffers[1] + 8 * begin, count + 1 if wide else 0)
-    size = wide_ends[count] if wide else np.int64(narrow_ends[count])
+    narrow, wide, data = _texts(column, begin, count, state.key_storage)
     return intern_bytes(
-        narrow_ends, wide_ends, uint8_at(buffers[2], size), mask, 0, state.key_block, state.key_slots,
+        narrow, wide, data, mask, 0, state.key_block, state.key_slots,
         state.key_hashes, state.key_ends, state.key_store, state.key_state, keys,
     )  # fmt: skip
 
@@ -146,17 +148,17 @@ def _bound_windows(state: BatchState, count: Any, place: Any) -> None:
 
 
 @kernel(int64(struct_type(BatchState), int64, int64, int64))
-def read_batch(state: BatchState, address: int, watermark: int, place: int) -> int:
+def read_batch(state: BatchState, address: int, watermark: int, place: int) -> Any:
     """Read the batch at an address, if its rows come one after the other, not before the watermark, and all of their
     values are of classes that some row had before. Its first row is at a place in the stream.
 
     Returns how many rows there are, or OTHERWISE."""
-    batch = int64_at(address, ARROW_ARRAY_WORDS)
+    batch = int64_at(address, WORDS)
     count, offset = batch[LENGTH], batch[OFFSET]
-    columns = int64_at(batch[CHILDREN], batch[4])
+    columns = int64_at(batch[CHILDREN], batch[CHILD_COUNT])
     if state.time_storage != ABSENT:
         column = columns[state.time]
-        begin = int64_at(column, ARROW_ARRAY_WORDS)[OFFSET] + offset
+        begin = int64_at(column, WORDS)[OFFSET] + offset
         if not _read_times(state, column, begin, count, watermark):
             return OTHERWISE
     numbers = state.numbers[:count]
@@ -164,13 +166,13 @@ def read_batch(state: BatchState, address: int, watermark: int, place: int) -> i
         numbers[row] = 0
     for which in range(state.classified.shape[0]):
         column = columns[state.classified[which, 0]]
-        begin = int64_at(column, ARROW_ARRAY_WORDS)[OFFSET] + offset
+        begin = int64_at(column, WORDS)[OFFSET] + offset
         _add_classes(state, which, column, begin, count)
     if look_up(numbers, state.codes_of, state.codes[:count]) < 0:
         return OTHERWISE
     if state.key_storage != ABSENT:
         column = columns[state.key]
-        begin = int64_at(column, ARROW_ARRAY_WORDS)[OFFSET] + offset
+        begin = int64_at(column, WORDS)[OFFSET] + offset
         if _read_keys(state, column, begin, count) != count:
             return OTHERWISE
     _bound_windows(state, count, place)

@@ -48,7 +48,9 @@ class BatchState(ArrayStruct):
     )
     bounds = Field[Float64](np.float64, 1, "what numbers are compared with, column by column", constant=True)
     texts = StructsField(NameTables, "what texts are compared with")
-    codes_of = Field[Int32](np.int32, 1, "per combination of classes: its code; below 0 if not known yet", constant=True)
+    codes_of = Field[Int32](
+        np.int32, 1, "per combination of classes: its code; below 0 if not known yet", constant=True
+    )
     key = Field[int](np.int64, 0, "the place of the column that partitions the stream")
     key_storage = Field[int](np.int64, 0, "how it is stored; ABSENT if there is none")
     key_slots = Field[Int64](np.int64, 1, "the interner of keys (intern.py): its hash table")

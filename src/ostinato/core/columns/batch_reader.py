@@ -6,9 +6,7 @@ the rest: the kernel learns nothing, and leaves rows that have anything new to t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +23,7 @@ from ostinato.core.jit import prefetch
 from ostinato.core.jit.array_struct import StructList
 
 _FEW_COLUMNS = 2  # that nobody reads are exported with the others: to leave them out costs more
-_NO_INTEGERS: Int64 = np.zeros(0, np.int64)
+_SIZES = 64  # of batches, whose views are kept
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class BatchReader:
 
     def __init__(self, columns: BatchColumns, most: int) -> None:
         prefetch(read_batch)
-        self._key = columns.key
+        self._is_keyed = columns.key is not None
         clock, schema = columns.clock, columns.schema
         times = [clock.column] if clock is not None else []
         names = list(dict.fromkeys([*times, *columns.codes.names, *([columns.key] if columns.key is not None else [])]))
@@ -88,8 +86,11 @@ class BatchReader:
         batches = (rows if self._selected is None else rows.select(self._selected)).to_batches()
         if len(batches) != 1:
             return None
-        with self._room.of(batches[0]) as address:
+        address = self._room.show(batches[0])
+        try:
             count = read_batch(self.state, address, watermark, place)
+        finally:
+            self._room.release()
         return self._view(count) if count != layout.OTHERWISE else None
 
     def _view(self, count: int) -> ReadRows:
@@ -97,9 +98,10 @@ class BatchReader:
         found = self._views.get(count)
         if found is None:
             state = self.state
-            codes, keys, lows = state.codes[:count], state.keys[: count if self._key else 0], state.lows[:count]
+            codes, lows = state.codes[:count], state.lows[:count]
+            keys = state.keys[: count if self._is_keyed else 0]
             found = ReadRows(codes, keys, state.times[:count], state.places[:count], lows)
-            if len(self._views) >= 64:
+            if len(self._views) >= _SIZES:
                 self._views.clear()
             self._views[count] = found
         return found

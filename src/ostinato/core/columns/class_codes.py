@@ -96,9 +96,7 @@ class _Numbers:
 class ClassCodes:
     """The code of each combination of classes that rows had so far, for columns of one schema."""
 
-    def __init__(
-        self, schema: pa.Schema, columns: Sequence[tuple[int, _Texts | _Numbers, int]], size: int
-    ) -> None:
+    def __init__(self, schema: pa.Schema, columns: Sequence[tuple[int, _Texts | _Numbers, int]], size: int) -> None:
         """Columns by their place, how their values are classified, and the weight of that; `size` numbers come out."""
         self._columns = columns
         self._fields = [schema.field(place) for place, _, _ in columns]
