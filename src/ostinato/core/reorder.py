@@ -37,6 +37,19 @@ class ReleasedRows(NamedTuple):
     rows: pa.Table
     positions: Positions
     order: Int64 | None
+    # In order of time, where each is in the stream, if not all of its events are given; else they come in a row.
+    places: Int64 | None = None
+
+    def pick(self, chosen: Int64, first_place: int) -> ReleasedRows:
+        """Those at some places in the order of time, the first of which is at `first_place` of the stream."""
+        places = first_place + chosen
+        if len(chosen) == len(self.rows):
+            return self._replace(places=places)
+        if self.order is None:
+            return ReleasedRows(self.rows.take(pa.array(chosen)), at_places(self.positions, chosen), None, places)
+        as_come = np.sort(self.order[chosen])
+        order = np.searchsorted(as_come, self.order[chosen])
+        return ReleasedRows(self.rows.take(pa.array(as_come)), at_places(self.positions, as_come), order, places)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array as word_array
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, overload
 
 import numpy as np
 
@@ -58,6 +58,10 @@ class Field(Generic[Value]):
         def __get__(self, struct: ArrayStruct | None, owner: type[ArrayStruct]) -> Any: ...
         def __set__(self, struct: ArrayStruct, value: Value) -> None: ...
 
+    def blank(self) -> Any:
+        """An empty array, or 0."""
+        return np.zeros((0,) * self.dimensions, self.dtype) if self.dimensions else 0
+
     def write(self, value: Any, words: word_array[int]) -> None:
         """Write down where a value is; TypeError if this field cannot hold it."""
         place = self.place
@@ -98,6 +102,9 @@ class StructField(Field[Value]):
     def kind(self) -> Type:
         return struct_type(self.struct)
 
+    def blank(self) -> Any:
+        return cast(Any, self.struct).blank()
+
     def write(self, value: Any, words: word_array[int]) -> None:
         if not isinstance(value, self.struct):
             raise TypeError(f"{self.name} must be a {self.struct.__name__}, not {type(value).__name__}")
@@ -126,6 +133,9 @@ class StructsField(Field[StructList[Value]]):
     def kind(self) -> Type:
         return Structs(self.struct)
 
+    def blank(self) -> Any:
+        return StructList(())
+
     def write(self, value: Any, words: word_array[int]) -> None:
         if not isinstance(value, StructList) or not all(isinstance(each, self.struct) for each in value):
             raise TypeError(f"{self.name} must be a StructList of {self.struct.__name__}")
@@ -152,6 +162,11 @@ class ArrayStruct:
             if isinstance(field, ViewField):
                 field.place = field.of.place
         cls.FIELDS, cls.PLACED = {**cls.FIELDS, **own}, {**cls.PLACED, **placed}
+
+    @classmethod
+    def blank(cls, **fields: Any) -> Self:
+        """With empty arrays in all other fields."""
+        return cls(**({name: field.blank() for name, field in cls.PLACED.items() if name not in fields} | fields))
 
     @classmethod
     def layout(cls) -> str:

@@ -10,6 +10,7 @@ from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import int64, results, struct_type, void
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.live_layout import (
+    APART,
     ASLEEP,
     AWAKE,
     BEGUN,
@@ -33,6 +34,7 @@ from ostinato.patterns.kernels.live_layout import (
     SERIAL,
     STARTS,
     TICK_FRAME,
+    WAKES_OTHER,
     SharedState,
 )
 from ostinato.patterns.kernels.match import read_event
@@ -219,6 +221,8 @@ def read(live: SharedState) -> int:
             sort_pairs(live)
         while cursor[NEXT] < cursor[AWAKE]:
             number = live.awake[cursor[NEXT]]
+            if live.frames[number, KEY_FRAME] == APART:
+                return WAKES_OTHER
             state = live.queries[number]
             if cursor[BEGUN] == 0:
                 state.cursor[AT] = live.ends[number] - live.counts[number]

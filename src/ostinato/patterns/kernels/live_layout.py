@@ -14,6 +14,7 @@ STARTS, ONLY_STARTS, FLAG_BITS = 1, 2, 2
 ROW_SHIFT = 32
 # What the caller must provide, beside what one query may need (protocol.py).
 NEED_POSTINGS, NEED_QUERY_CODE, NEED_KEYS = 20, 21, 22
+WAKES_OTHER = 23  # the next query that is awake has an engine of its own, whose events are there
 # The cursor: rows looked at, pairs found, queries woken, the next of them to run, whether that one has begun, queries
 # that completed matches, steps left before a pause, whether a match may hold the last event, the number of the last
 # event, and what is needed: a range of postings or a query, and a class or a number.
@@ -21,6 +22,7 @@ ROW, PAIRS, AWAKE, NEXT, BEGUN, COMPLETED, FUEL, HELD, SERIAL, NEEDED, NEEDED_FO
 CURSOR_SIZE = 11
 # Columns of `frames`.
 KEY_FRAME, TICK_FRAME, LOW_FRAME, IDLE_FRAME = range(4)
+APART = -2  # in place of a key frame: the query has an engine of its own
 
 
 class WakeTables(ArrayStruct):

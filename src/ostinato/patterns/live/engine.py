@@ -215,9 +215,12 @@ class LiveEngine(LiveState):
         return found
 
     def _read_one(self, front: Front, row: SingleRow) -> list[Answers]:
-        found = self.shared.read_one(row.values, row.event, row.tick, row.position)
+        shared, place = self.shared, self.shared.frames.read
+        found = shared.read_one(row.values, row.event, row.tick, row.position)
         if self.separate.engines:
-            found += self.separate.read_one(row.values, row.position, front.schema)
+            found += self.separate.read_one(
+                row.values, row.position, front.schema, woken=shared.woken, place=place, tick=row.tick
+            )
         return found
 
     def _push_table(self, batch: pa.Table) -> list[Answers]:
@@ -240,7 +243,8 @@ class LiveEngine(LiveState):
         """Read rows whose turn has come."""
         if not len(released.rows):
             return []
-        return self.shared.read(released) + self.separate.read(released)
+        shared, place = self.shared, self.shared.frames.read
+        return shared.read(released) + self.separate.read(released, shared.woken, place)
 
     def _answer(self, answers: list[Answers]) -> LiveMatches:
         return LiveMatches(answers, self.schemas)
@@ -263,7 +267,7 @@ class LiveEngine(LiveState):
                 fix=Message("name it with ", Option("time")),
             )
         tick = self.front.clock.tick(to, up=True)
-        found = self._read(self.front.reorder.advance(tick)) + self.separate.advance(to)
+        found = self._read(self.front.reorder.advance(tick)) + self.separate.advance(tick)
         self.shared.advance(tick)
         return self._answer(found)
 
@@ -272,10 +276,8 @@ class LiveEngine(LiveState):
         """The next time at which `advance` has something to do; None when nothing waits."""
         if self.front is None or self.front.clock is None:
             return None
-        times = self.separate.due()
-        if (waiting := self.front.reorder.next_tick()) is not None:
-            times.append(self.front.clock.values(np.array([waiting]))[0].as_py())
-        return min(times, default=None)
+        ticks = [tick for tick in (self.separate.due(), self.front.reorder.next_tick()) if tick is not None]
+        return self.front.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
 
     @_locked
     def flush(self) -> LiveMatches:

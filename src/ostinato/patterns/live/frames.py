@@ -18,7 +18,7 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.jit import array, kernel, view
 from ostinato.core.jit.types import int32, int64, void
 from ostinato.core.window_bounds import lower_bound_function, lower_bounds
-from ostinato.patterns.kernels import protocol
+from ostinato.patterns.kernels import live_layout, protocol
 from ostinato.patterns.runtime.bound_query import BoundQuery
 
 TIME, PLACE = "time", "place"
@@ -149,6 +149,15 @@ class Frames:
         ruler = self._ruler(PLACE if stream.ruler is None else TIME)
         low = self._low_frame(ruler, stream.event_width if stream.ruler is None else window.amount)
         return key, ruler, low, low
+
+    def watched(self, stream: BoundQuery, *, expires: bool) -> tuple[int, int, int, int]:
+        """Those of a query that has an engine of its own; whose matches `expire` with its window."""
+        window = stream.compiled.query.window
+        if not expires or window is None:
+            return live_layout.APART, -1, -1, -1
+        ruler = self._ruler(PLACE if stream.ruler is None else TIME)
+        low = self._low_frame(ruler, stream.event_width if stream.ruler is None else window.amount)
+        return live_layout.APART, ruler, low, low
 
     def _low_frame(self, ruler: int, amount: float) -> int:
         if (ruler, amount) not in self._lows:

@@ -1,39 +1,74 @@
-"""Queries that cannot run together: each has an engine of its own, behind what all share."""
+"""Queries that cannot run together: each has an engine of its own, behind what all share.
+
+Most of them read only the events that can change them, which shared_queries.py finds for all queries at once, and are
+asked when a deadline of theirs has passed. The others read every event.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.arrays import Int64
+from ostinato.core.clock import Clock
 from ostinato.core.reorder import ReleasedRows
 from ostinato.errors import LimitError
+from ostinato.patterns.live.deadlines import Deadlines
 from ostinato.patterns.live.matches import Answers, QueryMatches
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.single_events import SingleEvents
 
 Stop = Callable[[str, LimitError], None]
+MOST_NUMBERS = 1 << 12  # of a query, for which the wake index has codes
+
+
+def may_sleep(engine: Engine) -> bool:
+    """Whether a query that is bound need not see the events that cannot change it."""
+    compiled, stream = engine.compiled, engine.stream
+    window = compiled.query.window
+    if compiled.contiguous or stream.encoder.casts or not 0 < stream.encoder.numbers <= MOST_NUMBERS:
+        return False
+    if window is None or window.kind == "time":
+        return True
+    return window.kind == "events" and not compiled.query.partition_by  # the places of a partition count its events
 
 
 class SeparateQueries:
     """Engines by name. One that reaches a limit is given to `stop`, and the others go on."""
 
-    def __init__(self, stop: Stop) -> None:
+    def __init__(self, clock: Clock | None, stop: Stop) -> None:
         self.engines: dict[str, Engine] = {}
+        self.numbers: dict[str, int] = {}  # of those that sleep, among the watched ones
+        self._restless: dict[str, Engine] = {}  # the others
         self._single: dict[str, SingleEvents | None] = {}
         self._seconds: dict[str, float] = {}
-        self._stop = stop
+        self._clock, self._stop = clock, stop
+        self._waiting = Deadlines()  # in pulses: when matches are certain
+        self._due = Deadlines()  # in ticks: when time alone has something to do
+        self._changed: set[str] = set()  # of whom that is not known
 
-    def add(self, name: str, engine: Engine) -> None:
+    def add(self, name: str, engine: Engine, number: int | None) -> None:
+        """`number` is that of a query that is watched."""
         self.engines[name], self._single[name], self._seconds[name] = engine, SingleEvents.of(engine), 0.0
+        if number is None:
+            self._restless[name] = engine
+        else:
+            self.numbers[name] = number
+        self._note(name)
 
-    def remove(self, name: str) -> None:
+    def remove(self, name: str) -> int | None:
+        """Returns the number of a query that was watched."""
         del self.engines[name], self._single[name], self._seconds[name]
+        self._restless.pop(name, None)
+        self._changed.discard(name)
+        self._waiting.set(name, None)
+        self._due.set(name, None)
+        return self.numbers.pop(name, None)
 
     def migrate_schema(self, schema: pa.Schema) -> None:
         """Go on with types for columns that held only NULL so far."""
@@ -41,52 +76,99 @@ class SeparateQueries:
             engine.migrate_types(schema)
             self._single[name] = SingleEvents.of(engine)
 
-    def read(self, released: ReleasedRows) -> list[Answers]:
-        """Read rows whose turn has come."""
-        return self._each(lambda engine: engine.read_released(released))
+    def read(self, released: ReleasedRows, woken: Mapping[str, Sequence[Int64]], first_place: int) -> list[Answers]:
+        """Read rows whose turn has come: all of them, or those that wake a query. The first of them in time is at a
+        place in the stream."""
+        found = self._each(self._restless, lambda _, engine: engine.read_released(released))
 
-    def read_one(self, values: Mapping[str, Any], position: int, schema: pa.Schema) -> list[Answers]:
+        def read(name: str, engine: Engine) -> pa.Table:
+            return engine.read_released(released.pick(np.concatenate(woken[name]), first_place))
+
+        found += self._each(woken, read)
+        if self._clock is not None and self._waiting.first is not None:
+            ticks = self._clock.ticks(released.rows[self._clock.column])
+            found += self._pass_time(int(ticks.max()))
+        return found
+
+    def read_one(
+        self,
+        values: Mapping[str, Any],
+        position: int,
+        schema: pa.Schema,
+        *,
+        woken: Iterable[str],
+        place: int,
+        tick: int,
+    ) -> list[Answers]:
         """Read one event, by the values of all columns."""
+        rows: list[pa.Table] = []
 
-        def read(engine: Engine, single: SingleEvents | None) -> pa.Table:
+        def read(name: str, engine: Engine) -> pa.Table:
+            single = self._single[name]
             event = single.see(values, position) if single is not None else None
             if single is not None and event is not None:
+                if name in self.numbers:
+                    engine.read = place
                 return engine.answer_single(single.read(event))
-            columns = {field.name: pa.array([values.get(field.name)], field.type) for field in schema}
-            return engine.read_released(ReleasedRows(pa.table(columns, schema=schema), np.array([position]), None))
+            if not rows:
+                columns = {field.name: pa.array([values.get(field.name)], field.type) for field in schema}
+                rows.append(pa.table(columns, schema=schema))
+            places = np.array([place]) if name in self.numbers else None
+            return engine.read_released(ReleasedRows(rows[0], np.array([position]), None, places))
 
-        return [
-            part for name in list(self.engines) for part in self._one(name, partial(read, single=self._single[name]))
-        ]
+        return self._each(self._restless, read) + self._each(woken, read) + self._pass_time(tick)
 
-    def advance(self, to: Any) -> list[Answers]:
-        """Time has reached `to`."""
-        return self._each(lambda engine: engine.advance(to))
+    def _pass_time(self, tick: int) -> list[Answers]:
+        """What is certain once the stream has reached a tick."""
+        if self._clock is None or self._waiting.first is None:
+            return []
+        names = self._waiting.take_before(int(self._clock.to_pulses(np.array([tick]))[0]))
+        return self._each(names, lambda _, engine: engine.pass_time(tick))
+
+    def advance(self, tick: int) -> list[Answers]:
+        """Time has reached a tick."""
+        self._settle()
+        return self._each(self._due.take_before(tick + 1), lambda _, engine: engine.pass_time(tick))
 
     def flush(self) -> list[Answers]:
         """The stream has ended."""
-        return self._each(lambda engine: engine.flush())
+        return self._each(self.engines, lambda _, engine: engine.flush())
 
-    def due(self) -> list[Any]:
-        """When `advance` has something to do for some query."""
-        times = (engine.due() for engine in self.engines.values())
-        return [time for time in times if time is not None]
+    def due(self) -> int | None:
+        """The tick at which `advance` has something to do for some query."""
+        self._settle()
+        return self._due.first
 
-    def statistics(self, name: str) -> QueryStatistics:
+    def _settle(self) -> None:
+        for name in self._changed:
+            self._due.set(name, self.engines[name].due_tick())
+        self._changed.clear()
+
+    def statistics(self, name: str, reads: int | None) -> QueryStatistics:
+        """`reads` is how many events woke a query, if that is known."""
         engine = self.engines[name]
-        return QueryStatistics(engine.read, engine.matches, engine.stats().bytes, self._seconds[name])
+        events = engine.read if reads is None else reads
+        return QueryStatistics(events, engine.matches, engine.stats().bytes, self._seconds[name])
 
-    def _each(self, call: Callable[[Engine], pa.Table]) -> list[Answers]:
-        return [part for name in list(self.engines) for part in self._one(name, call)]
+    def _each(self, names: Iterable[str], call: Callable[[str, Engine], pa.Table]) -> list[Answers]:
+        return [part for name in list(names) if name in self.engines for part in self._one(name, call)]
 
-    def _one(self, name: str, call: Callable[[Engine], pa.Table]) -> Sequence[Answers]:
+    def _one(self, name: str, call: Callable[[str, Engine], pa.Table]) -> Sequence[Answers]:
         begun = time.perf_counter()
         try:
-            table = call(self.engines[name])
+            table = call(name, self.engines[name])
         except LimitError as error:
             self._stop(name, error)
             return ()
+        self._note(name)
         self._seconds[name] += time.perf_counter() - begun
         if not len(table):
             return ()
         return (Answers(len(table), lambda: [QueryMatches(name, len(table), lambda: table)]),)
+
+    def _note(self, name: str) -> None:
+        """An engine may wait for other times now."""
+        engine = self.engines[name]
+        self._changed.add(name)
+        if name in self.numbers and engine.waiting is not None:
+            self._waiting.set(name, engine.waiting.next_deadline())

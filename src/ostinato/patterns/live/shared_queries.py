@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import Int32, Int64
+from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
-from ostinato.core.columns.name_matcher import NameMatcher
 from ostinato.core.events import StreamColumns
 from ostinato.core.jit import prefetch
 from ostinato.core.jit.array_struct import StructList
@@ -20,7 +19,9 @@ from ostinato.core.reorder import ReleasedRows, written_out
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import LimitError
 from ostinato.patterns.kernels import live, live_layout, protocol
+from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.live_layout import SharedState
+from ostinato.patterns.live.event_classes import EventClasses
 from ostinato.patterns.live.found import Chunks, Found
 from ostinato.patterns.live.frames import Frames, Placed
 from ostinato.patterns.live.matches import Answers, QueryMatches
@@ -56,7 +57,10 @@ def is_shareable(engine: Engine) -> bool:
 
 
 class SharedQueries:
-    """Queries by number. A query that reaches a limit of its own is given to `stop`, and the others go on."""
+    """Queries by number. A query that reaches a limit of its own is given to `stop`, and the others go on.
+
+    Queries that have engines of their own may be watched: `woken` says then which events they have to read.
+    """
 
     def __init__(self, schema: pa.Schema, columns: StreamColumns, clock: Clock | None, stop: Stop) -> None:
         prefetch(live.read)
@@ -68,15 +72,14 @@ class SharedQueries:
         self.history = History(pa.schema([]))
         self._seconds = 0.0
         self._fewest = 1 << 62  # matches at once that some query may have
-        self._slots: list[Direct] = []
+        self.watched: dict[int, tuple[str, Engine]] = {}
+        self.woken: dict[str, list[Int64]] = {}  # by the events read last: their places among those
+        self._slots: dict[int, Direct] = {}
         self._free: list[int] = []
         self._frames_of: list[tuple[int, int, int, int]] = []
-        self._matcher: NameMatcher | None = None
+        self._nobody = DirectState.blank()
         self._stale = True
-        self.state = SharedState(
-            queries=StructList(()), wake=self.index.tables, frames=np.zeros((0, 4), np.int32),
-            cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64), **_empty_arrays(),
-        )  # fmt: skip
+        self.state = SharedState.blank(wake=self.index.tables, cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64))
 
     def add(self, name: str, engine: Engine, past: ReleasedRows | None = None) -> int:
         """Begin to run a query, as if it had read the `past` before; returns its number."""
@@ -91,11 +94,8 @@ class SharedQueries:
             self.history.replace(past.rows, written_out(past.positions))
         engine.history = self.history
         matcher, frames = engine.matcher, self.frames.of(engine.stream)
-        number = self._free.pop() if self._free else len(self._slots)
-        if number == len(self._slots):
-            self._slots.append(matcher)
-            self._frames_of.append(frames)
-        self._slots[number], self._frames_of[number] = matcher, frames
+        number = self._take_number(frames, newest=own)
+        self._slots[number] = matcher
         self._fewest = min(self._fewest, engine.options.limits.matches)
         if frames[0] >= 0:
             engine.stream.keys = self.frames.keys[frames[0]].table
@@ -105,12 +105,29 @@ class SharedQueries:
         _make_room(matcher, _FEW_MATCHES)
         self.index.add(number, engine.compiled, engine.stream.encoder)
         self.engines, self._names = self.engines | {number: engine}, self._names | {number: name}
-        if (more := len(self._slots) - len(self.state.reads)) > 0:
+        return number
+
+    def watch(self, name: str, engine: Engine, *, newest: int = protocol.FOREVER) -> int:
+        """Say which events a query has to read; returns its number. `newest` is the tick of the last event that it has
+        read so far and that a match may have begun with."""
+        lasts = any(absence.lasting is not None for absence in engine.compiled.trailing)
+        expires = not lasts and engine.compiled.query.timeout is None
+        number = self._take_number(self.frames.watched(engine.stream, expires=expires), newest=newest)
+        self.index.add(number, engine.compiled, engine.stream.encoder)
+        self.watched[number] = name, engine
+        return number
+
+    def _take_number(self, frames: tuple[int, int, int, int], newest: int) -> int:
+        number = self._free.pop() if self._free else len(self._frames_of)
+        if number == len(self._frames_of):
+            self._frames_of.append(frames)
+        self._frames_of[number] = frames
+        if (more := len(self._frames_of) - len(self.state.reads)) > 0:
             self.state.update(
                 **{name: extend(getattr(self.state, name), more, 0) for name in _COUNTERS},
                 newest=extend(self.state.newest, more, protocol.FOREVER),
             )
-        self.state.newest[number] = own
+        self.state.newest[number] = newest
         for name in _COUNTERS:
             getattr(self.state, name)[number] = 0
         self._stale = True
@@ -132,6 +149,8 @@ class SharedQueries:
 
     def remove(self, number: int) -> None:
         self.index.remove(number)
+        self.watched.pop(number, None)
+        self._slots.pop(number, None)
         self.engines = {other: engine for other, engine in self.engines.items() if other != number}
         self._names = {other: name for other, name in self._names.items() if other != number}
         self._free.append(number)
@@ -141,11 +160,13 @@ class SharedQueries:
         if not self._stale:
             return
         self._stale = False
-        count = len(self._slots)
+        count = len(self._frames_of)
         self.index.refresh(count)
         state = self.state
         state.update(
-            queries=StructList(matcher.state for matcher in self._slots),
+            queries=StructList(
+                self._slots[number].state if number in self._slots else self._nobody for number in range(count)
+            ),
             frames=np.array(self._frames_of, np.int32).reshape(-1, 4),
             idle=np.array([frames[-1] for frames in self._frames_of], np.int32),
             stamps=np.zeros(count, np.int64), numbers=np.zeros(count, np.int32), candidates=np.zeros(count, np.int32),
@@ -165,10 +186,8 @@ class SharedQueries:
             np.zeros((len(frames.rulers), 1), np.int64),
             np.zeros((frames.low_count, 1), np.int64),
         )
-        self._one_type, self._one_position = np.zeros(1, np.int32), np.zeros(1, np.int64)
-        self._one_class = np.zeros((len(self.index.features), 1), np.int32)
-        self._features = list(self.index.features.values())
-        self._matcher = None
+        self._one_position = np.zeros(1, np.int64)
+        self._classes = EventClasses(self.index, self.columns.type)
 
     def read(self, released: ReleasedRows) -> list[Answers]:
         """Read rows whose turn has come."""
@@ -181,8 +200,8 @@ class SharedQueries:
             rows, positions = rows.take(pa.array(released.order)), positions[released.order]
         placed = self.frames.place(rows)
         self.state.update(
-            types=self._types(rows),
-            classes=np.array([feature.classify(rows) for feature in self._features], np.int32).reshape(-1, len(rows)),
+            types=self._classes.types(rows),
+            classes=self._classes.classes(rows),
             keys=placed.keys,
             ticks=placed.ticks,
             lows=placed.lows,
@@ -205,16 +224,14 @@ class SharedQueries:
         """Read one event, by the values of its attributes."""
         begun = time.perf_counter()
         self._refresh()
-        one, state = self._one, self.state
-        self._one_type[0] = self.index.types.get(kind, 0) if kind is not None else 0
-        for number, feature in enumerate(self._features):
-            self._one_class[number, 0] = feature.classify_one([values[name] for name in feature.names])
+        one, state, classes = self._one, self.state, self._classes
+        classes.see_one(values, kind)
         self.frames.place_one(values, tick, one)
         self._one_position[0] = position
-        if state.types is not self._one_type:
+        if state.types is not classes.one_type:
             state.update(
-                types=self._one_type,
-                classes=self._one_class,
+                types=classes.one_type,
+                classes=classes.one_class,
                 keys=one.keys,
                 ticks=one.ticks,
                 lows=one.lows,
@@ -253,20 +270,8 @@ class SharedQueries:
     def statistics(self, number: int) -> QueryStatistics:
         state = self.state
         share = float(state.steps[number] + state.reads[number]) / max(1.0, float((state.steps + state.reads).sum()))
-        size = self._slots[number].bytes
+        size = self._slots[number].bytes if number in self._slots else 0
         return QueryStatistics(int(state.reads[number]), int(state.matches[number]), size, self._seconds * share)
-
-    def _types(self, rows: pa.Table) -> Int32:
-        numbers = np.zeros(len(rows), np.int32)
-        if self.columns.type is None or not self.index.types:
-            return numbers
-        if self._matcher is None:
-            self._matcher = NameMatcher(list(self.index.types))
-        begin = 0
-        for chunk in rows[self.columns.type].chunks:
-            self._matcher.match(chunk, numbers[begin : begin + len(chunk)])
-            begin += len(chunk)
-        return numbers
 
     def _run(self, values: Callable[[int], Values]) -> Found | None:
         state, cursor = self.state, self.state.cursor
@@ -274,6 +279,7 @@ class SharedQueries:
         cursor[live_layout.FUEL] = _STEPS
         chunks: Chunks = {}
         clocks: dict[int, Stopwatch] = {}
+        self.woken = {}
         while (status := live.read(state)) != protocol.DONE:
             if status == live_layout.NEED_POSTINGS:
                 probe, place = int(cursor[live_layout.NEEDED]), int(cursor[live_layout.NEEDED_FOR])
@@ -282,8 +288,11 @@ class SharedQueries:
             if status == live_layout.NEED_QUERY_CODE:
                 self.index.find_code(int(cursor[live_layout.NEEDED]), int(cursor[live_layout.NEEDED_FOR]))
                 continue
-            cursor[live_layout.FUEL] = _STEPS
             number = int(state.awake[cursor[live_layout.NEXT]])
+            if status == live_layout.WAKES_OTHER:
+                self._wake(number)
+                continue
+            cursor[live_layout.FUEL] = _STEPS
             if number not in self.engines:  # it was stopped before
                 self._skip(number)
                 continue
@@ -295,9 +304,18 @@ class SharedQueries:
                 self.stop(self._names[number], error)
         return self._take_all(chunks) if cursor[live_layout.COMPLETED] or chunks else None
 
+    def _wake(self, number: int) -> None:
+        """Write down which events a query has to read that has an engine of its own."""
+        end, count = int(self.state.ends[number]), int(self.state.counts[number])
+        if number in self.watched:
+            events = self.state.events[end - count : end] >> live_layout.ROW_SHIFT
+            self.woken.setdefault(self.watched[number][0], []).append(events)
+            self.state.reads[number] += count
+        self.state.cursor[live_layout.NEXT] += 1
+
     def _skip(self, number: int) -> None:
         """Go on with the next query."""
-        own, cursor = self._slots[number].state.cursor, self.state.cursor
+        own, cursor = self.state.queries[number].cursor, self.state.cursor
         own[protocol.MATCHES] = own[protocol.VALUES] = own[protocol.STACK] = own[protocol.PENDING] = 0
         cursor[live_layout.NEXT] += 1
         cursor[live_layout.BEGUN] = 0
@@ -323,7 +341,7 @@ class SharedQueries:
     def _check_matches(self) -> None:
         """Stop the queries that have completed more matches than they may."""
         for number in self.state.completed[: int(self.state.cursor[live_layout.COMPLETED])].tolist():
-            own = self._slots[number].state.cursor
+            own = self.state.queries[number].cursor
             try:
                 self.engines[number].options.limits.check_matches(int(own[protocol.MATCHES]))
             except LimitError as error:
@@ -381,7 +399,7 @@ class SharedQueries:
         for engine in self.engines.values():
             engine.migrate_types(schema, rows=False)
         index = WakeIndex(schema, typed=self.columns.type is not None)
-        for number, engine in self.engines.items():
+        for number, engine in (*self.engines.items(), *((each, own) for each, (_, own) in self.watched.items())):
             index.add(number, engine.compiled, engine.stream.encoder)
         self.index, self.state.wake = index, index.tables
         self._stale = True
@@ -437,9 +455,3 @@ class SharedQueries:
 
 def _make_room(matcher: Direct, matches: int) -> None:
     matcher.replace_output(min(4 * matches, max(_MANY_VALUES, 2 * matches)), min(matches, _MANY_VALUES))
-
-
-def _empty_arrays() -> dict[str, Any]:
-    given = {"queries", "wake", "frames", "cursor"}
-    fields = SharedState.PLACED.items()
-    return {name: np.zeros((0,) * field.dimensions, field.dtype) for name, field in fields if name not in given}

@@ -46,6 +46,8 @@ def save_live(live: LiveState) -> bytes:
             arrays |= {f"{place}.{field}": array for field, array in own.items()}
         elif shared is not None:
             arrays[f"{place}.engine"] = np.frombuffer(save(engine), np.uint8)
+            if (watched := live.separate.numbers.get(name)) is not None:
+                about["watched"] = shared.counters(watched)
         meta["queries"].append(about)
     if live.late_rows:
         tables["late"] = live.late_events()
@@ -97,6 +99,9 @@ def _fill(
         matcher = live.engines[name].matcher
         matcher.load(about["matcher"], {field: arrays[f"{place}.{field}"] for field in matcher.ARRAYS})
         shared.set_counters(number, about)
+    for name, number in live.separate.numbers.items():
+        if (watched := saved[name][1].get("watched")) is not None:
+            shared.set_counters(number, watched)
     _fill_frames(shared, meta, arrays, tables)
     shared.history.load(tables["history"].select(shared.history.schema.names), arrays["history"])
 

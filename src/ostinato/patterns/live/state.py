@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
+from ostinato.core.clock import MAX_TICK
 from ostinato.core.events import StreamColumns
 from ostinato.core.reorder import ReleasedRows
 from ostinato.errors import LimitError, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
+from ostinato.patterns.kernels import protocol
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front, PlainRows
-from ostinato.patterns.live.separate_queries import SeparateQueries
+from ostinato.patterns.live.separate_queries import SeparateQueries, may_sleep
 from ostinato.patterns.live.shared_queries import SharedQueries, is_shareable
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.runtime.engine import Engine
@@ -45,7 +48,7 @@ class LiveState:
         """Begin to run what a query was compiled to, as if it had read the `past` before."""
         engine = Engine(compiled, replace(self.options, lateness=0, on_late="count", limits=limits))
         if self.front is not None:
-            self._start(name, engine, self.front, past=past)
+            engine = self._start(name, engine, self.front, past=past)
         self.stopped.pop(name, None)
         self.engines[name] = engine
 
@@ -56,8 +59,8 @@ class LiveState:
             return
         if name in self.numbers:
             self.shared.remove(self.numbers.pop(name))
-        else:
-            self.separate.remove(name)
+        elif (number := self.separate.remove(name)) is not None:
+            self.shared.remove(number)
 
     def _stop(self, name: str, error: LimitError) -> None:
         """A query has reached a limit of its own."""
@@ -73,8 +76,8 @@ class LiveState:
         *,
         minterms: Sequence[int] = (),
         past: ReleasedRows | None = None,
-    ) -> None:
-        """Bind a query to the columns of the stream, and let it run."""
+    ) -> Engine:
+        """Bind a query to the columns of the stream, and let it run, in an engine that may be another one."""
         try:
             engine.bind(front.schema.empty_table(), minterms=minterms)
         except OstinatoError as error:
@@ -82,26 +85,41 @@ class LiveState:
         if is_shareable(engine):
             self.numbers[name] = self.shared.add(name, engine, past)
         else:
-            if past is not None:
-                engine.read_released(past)
-                engine.matches = 0
-            self.separate.add(name, engine)
+            engine = self._start_separate(name, engine, front, past)
         self._plain = None
+        return engine
+
+    def _start_separate(self, name: str, engine: Engine, front: Front, past: ReleasedRows | None) -> Engine:
+        sleeps, window = may_sleep(engine), engine.compiled.query.window
+        if sleeps and window is not None and window.kind == "events":
+            engine = Engine(engine.compiled, replace(engine.options, picked=True))
+            engine.bind(front.schema.empty_table())
+        newest = protocol.FOREVER
+        if past is not None:
+            if sleeps:
+                count = len(past.rows)
+                past, newest = past.pick(np.arange(count), self.shared.frames.read - count), MAX_TICK
+            engine.read_released(past)
+            engine.matches = 0
+        self.separate.add(name, engine, self.shared.watch(name, engine, newest=newest) if sleeps else None)
+        return engine
 
     def bind_to(self, rows: pa.Table, minterms: Mapping[str, Sequence[int]], separate: Mapping[str, Engine]) -> Front:
         """Bind to the columns of some rows. What was restored numbers its codes by `minterms`, or is bound already."""
         schema = rows.schema
         columns = StreamColumns.resolve(schema, **self.options.binding, needs_time=self.options.lateness != 0)
         front = Front(schema, columns, self.options.lateness)
-        self.separate = SeparateQueries(self._stop)
+        self.separate = SeparateQueries(front.clock, self._stop)
         self.shared = SharedQueries(schema, columns, front.clock, self._stop)
         self.numbers = {}
-        for name, engine in self.engines.items():
-            if name in separate:
-                self.separate.add(name, separate[name])
-            else:
-                self._start(name, engine, front, minterms=minterms.get(name, ()))
-        self.engines |= separate
+        for name, engine in list(self.engines.items()):
+            if (restored := separate.get(name)) is None:
+                self.engines[name] = self._start(name, engine, front, minterms=minterms.get(name, ()))
+                continue
+            sleeps = may_sleep(restored) and restored.stream.window != protocol.EVENT_WINDOW  # as of older snapshots
+            number = self.shared.watch(name, restored, newest=MAX_TICK) if sleeps else None
+            self.separate.add(name, restored, number)
+            self.engines[name] = restored
         self.front = front
         return front
 
@@ -120,4 +138,5 @@ class LiveState:
             return QueryStatistics(0, 0, 0, 0.0)
         if (number := self.numbers.get(name)) is not None:
             return self.shared.statistics(number)
-        return self.separate.statistics(name)
+        watched = self.separate.numbers.get(name)
+        return self.separate.statistics(name, None if watched is None else self.shared.counters(watched)["reads"])

@@ -130,11 +130,14 @@ class WakeIndex:
     def _code(self, query: int, number: int) -> int:
         """The code of a number, with flags."""
         compiled, encoder = self._queries[query]
-        moved, final = moved_states(compiled, encoder.holding(number))
-        if not moved:
+        holding = encoder.holding(number)
+        moved, final = moved_states(compiled, holding)
+        before = any(absence.condition in holding for absence in compiled.preceding)
+        after = any(absence.condition in holding for absence in compiled.trailing)
+        if not (moved or before or after):
             return ASLEEP
-        flags = STARTS if 0 in moved else 0
-        if moved == {0} and not final:
+        flags = STARTS if 0 in moved or before else 0
+        if moved == {0} and not (final or before or after):
             flags |= ONLY_STARTS
         return encoder.code_at(number) << FLAG_BITS | flags
 

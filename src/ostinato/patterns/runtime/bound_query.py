@@ -39,8 +39,15 @@ class BoundQuery:
     """Checks names and types before any event is read, and encodes rows for the kernels."""
 
     def __init__(
-        self, compiled: CompiledPattern, schema: pa.Schema, binding: StreamColumns, minterms: Sequence[int] = ()
+        self,
+        compiled: CompiledPattern,
+        schema: pa.Schema,
+        binding: StreamColumns,
+        minterms: Sequence[int] = (),
+        *,
+        picked: bool = False,
     ) -> None:
+        """`picked`: not all events will be given, so a window over events cannot be counted by the kernel."""
         self.compiled, self.schema, self.binding = compiled, schema, binding
         query = compiled.query
         check_schema(query, column_kinds(schema))
@@ -56,13 +63,13 @@ class BoundQuery:
         self.cores = 1  # that encode a batch
         self.ties = EqualityPartitions() if compiled.tied_by is not None else None
         self.last_tick = LastPerKey(protocol.FOREVER)  # along WITHIN … ON
-        self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) along with ties
+        self.width = self.event_width = 0  # WITHIN n EVENTS, counted by the kernel or (event_width) by places
         self.window = protocol.NO_WINDOW
         self.ruler: Clock | None = None  # what WITHIN measures along
         if query.window is None and compiled.skip is not None:
             self.window = protocol.KEY_WINDOW  # which ends where later matches may begin
         if query.window is not None:
-            if query.window.kind == "events" and self.ties is None:
+            if query.window.kind == "events" and self.ties is None and (query.partition_by or not picked):
                 self.window, self.width = protocol.EVENT_WINDOW, int(query.window.amount)
             elif query.window.kind == "events":
                 self.window, self.event_width = protocol.TICK_WINDOW, int(query.window.amount)
@@ -145,12 +152,16 @@ class BoundQuery:
         """A later batch with the columns and types of the first."""
         return align_rows(batch, self.schema)
 
-    def events(self, rows: pa.Table, positions: Positions, order: Int64 | None) -> Events:
-        """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order."""
+    def events(self, rows: pa.Table, positions: Positions, order: Int64 | None, places: Int64 | None = None) -> Events:
+        """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order. `places`
+        are those in the whole stream, if events were left out."""
         codes, keys = self._encode(self._with_recent(rows, order) if self.recent else rows, positions)
         if order is not None:
             codes, keys = codes[order], keys[order] if len(keys) else keys
-        ticks, lows = self._window(rows, positions, order, keys)
+        if self.event_width:
+            ticks, lows = self._count_places(len(rows), places)
+        else:
+            ticks, lows = self._window(rows, positions, order, keys)
         in_a_row = isinstance(positions, range) or _are_in_a_row(positions)
         events = Events(
             codes=codes,
@@ -236,11 +247,15 @@ class BoundQuery:
             comparable = comparable[order]
         return ties.split(events, comparable, self.encoder.code_of_no_condition() if self.compiled.contiguous else None)
 
+    def _count_places(self, count: int, places: Int64 | None) -> tuple[Int64, Int64]:
+        if places is None:
+            assert self.ties is not None or not count
+            places = self.ties.places(count) if self.ties is not None else _NONE
+        return places, places - (self.event_width - 1)
+
     def _window(self, rows: pa.Table, positions: Positions, order: Int64 | None, keys: Int32) -> tuple[Int64, Int64]:
         """Ticks and lower bounds in stream order, as `keys` are; none where the kernel counts by itself."""
         window = self.compiled.query.window
-        if self.ties is not None and self.event_width:  # places in the whole stream
-            return self.ties.places(len(rows)), self.ties.places(len(rows), self.event_width - 1)
         if self.ruler is None or window is None:
             return _NONE, _NONE
         ticks = self.ruler.ticks(rows[self.ruler.column])

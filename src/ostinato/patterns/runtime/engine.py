@@ -230,9 +230,14 @@ class Engine(EngineState):
             )
         tick = stream.clock.tick(to, up=True)
         table = self._collect(self._read(self.reorder.advance(tick)))
+        return pa.concat_tables([table, self.pass_time(tick)])
+
+    def pass_time(self, tick: int) -> pa.Table:
+        """What is complete once time has reached a tick, after all events before it were read."""
+        stream, table = self.stream, self._nothing
+        assert stream.clock is not None
         if self.waiting is not None and self.waiting.timed:
-            certain = self.waiting.until(int(stream.clock.to_pulses(np.array([tick]))[0]))
-            table = pa.concat_tables([table, self._answer(certain)])
+            table = self._answer(self.waiting.until(int(stream.clock.to_pulses(np.array([tick]))[0])))
         window = self.compiled.query.window
         if window is not None and window.kind == "time" and stream.ruler is not None:
             self.low = max(self.low, int(lower_bounds(stream.ruler, np.array([tick]), window.amount)[0]))
@@ -242,6 +247,13 @@ class Engine(EngineState):
 
     def due(self) -> Any:
         """The next time at which `advance` has something to do; None when nothing waits."""
+        stream, tick = self._stream, self.due_tick()
+        if stream is None or stream.clock is None or tick is None:
+            return None
+        return stream.clock.values(np.array([tick]))[0].as_py()
+
+    def due_tick(self) -> int | None:
+        """The same as a tick of the stream's clock."""
         stream, window = self._stream, self.compiled.query.window
         if stream is None or stream.clock is None:
             return None
@@ -255,7 +267,7 @@ class Engine(EngineState):
         if forgets and window is not None and window.kind == "time" and stream.ruler is not None:
             # What was read so far can be forgotten one window later.
             ticks.append(first_beyond(stream.ruler, self.newest, window.amount))
-        return stream.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
+        return min(ticks, default=None)
 
     def flush(self) -> pa.Table:
         """End the stream: read the events that still wait, and return the matches that waited for time to pass."""

@@ -24,9 +24,9 @@ class EqualityPartitions:
         self.read = 0
         self.last_seen = LastPerKey(-1)
 
-    def places(self, count: int, before: int = 0) -> Int64:
-        """Those of the next events in the whole stream, or so many places before them."""
-        return np.arange(self.read - before, self.read - before + count)
+    def places(self, count: int) -> Int64:
+        """Those of the next events in the whole stream."""
+        return np.arange(self.read, self.read + count)
 
     def split(self, events: Events, comparable: Bool | None, filler: int | None) -> Events:
         """Only events that can equal others (`comparable`; None: all), with `filler` as the code of fillers if any."""

@@ -144,8 +144,9 @@ class SingleEvents:
             stream.ties.read = place + 1
             if event.key is None:
                 return ()
-            if stream.event_width:
-                tick, low = place, place - stream.event_width + 1
+        if stream.event_width:
+            tick, low = place, place - stream.event_width + 1
+            engine.low, engine.newest = low, tick
         key = 0 if stream.keys is None else stream.keys.id_of(event.key, self.key_fields)
         for term, value in enumerate(event.terms):
             matcher.one.terms[term, 0], matcher.one.present[term, 0] = value or 0, value is not None

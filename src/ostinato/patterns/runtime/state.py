@@ -59,6 +59,7 @@ class EngineOptions:
     limits: Limits = field(default_factory=Limits)
     # A column of the first and one of the last event, added to each match: when it began, and when it ended.
     ends: tuple[str, str] | None = None
+    picked: bool = False  # not all events of the stream are given, so windows over events count given places
 
 
 class EngineState:
@@ -111,7 +112,7 @@ class EngineState:
             needs_time=self.compiled.needs_time or self.options.lateness != 0,
             relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
         )
-        stream = BoundQuery(self.compiled, rows.schema, binding, minterms)
+        stream = BoundQuery(self.compiled, rows.schema, binding, minterms, picked=self.options.picked)
         self._answers = AnswerBuilder(
             items=query.items,
             labels=self.compiled.labels,
@@ -131,7 +132,7 @@ class EngineState:
         """An engine bound to the same columns, which has read nothing."""
         other, stream = type(self)(self.compiled, self.options), self.stream
         other._answers, other._nothing = self._answers, self._nothing
-        other._stream = BoundQuery(self.compiled, stream.schema, stream.binding)
+        other._stream = BoundQuery(self.compiled, stream.schema, stream.binding, picked=self.options.picked)
         other._begin(other._stream)
         return other
 
@@ -198,7 +199,10 @@ class EngineState:
     def _matches_of(self, released: ReleasedRows, *, more: bool, stopped: str) -> Iterator[pa.Table]:
         if self.first is None or not self.first.done:
             yield from self._read_rows(released)
-        self.read += len(released.rows)
+        if released.places is None:
+            self.read += len(released.rows)
+        elif len(released.places):
+            self.read = int(released.places[-1]) + 1
         if more:
             self._close_history()
         self.stopped, self.reading = stopped, None
@@ -212,19 +216,20 @@ class EngineState:
         """Rows as the matcher sees them, and their times where matches wait for time to pass; they can be looked up."""
         stream = self.stream
         rows, positions, order = released.rows, released.positions, released.order
-        events = stream.events(rows, positions, order)
+        if released.places is not None and len(rows):
+            self.read = int(released.places[0])
+        events = stream.events(rows, positions, order, released.places)
         times = np.zeros(0, np.int64)
+        places = released.places if released.places is not None else np.arange(self.read, self.read + len(rows))
         if self.waiting is not None:
-            places = np.arange(self.read, self.read + len(rows))
             times = stream.times(rows, order) if self.waiting.timed else places
         if self.compiled.keeps_places:
-            rows = self._with_places(rows, order, times)
+            rows = self._with_places(rows, order, times, places)
         self.history.open(rows, positions)
         if len(events.lows):
             self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
         if self.skips is not None and self.skips.narrows:  # the window is counted in places
-            ticks = np.arange(self.read, self.read + len(rows))
-            events = replace(events, ticks=ticks, lows=np.zeros_like(ticks))
+            events = replace(events, ticks=places, lows=np.zeros_like(places))
         return events, times
 
     def _read_range(self, released: ReleasedRows, before: int) -> Iterator[pa.Table]:
@@ -323,9 +328,9 @@ class EngineState:
         found = sum(np.count_nonzero(matches.origins < last) for matches in kept)
         return bool(self.first.given[0] + found >= self.first.limit)
 
-    def _with_places(self, rows: pa.Table, order: Int64 | None, times: Int64) -> pa.Table:
+    def _with_places(self, rows: pa.Table, order: Int64 | None, times: Int64, places: Int64) -> pa.Table:
         as_given = order if order is not None else slice(None)
-        added = {PLACE: np.arange(self.read, self.read + len(rows))}
+        added = {PLACE: places}
         if self.waiting is not None:
             added = {TIME: times} | added
         for name, in_order in added.items():
