@@ -25,12 +25,15 @@ from ostinato.patterns.runtime.single_events import SingleEvents
 
 Stop = Callable[[str, LimitError], None]
 MOST_NUMBERS = 1 << 12  # of a query, for which the wake index has codes
+_MOST_PRECEDING = 4  # NOTs at the start, each of which doubles what an event may be
 
 
 def may_sleep(engine: Engine) -> bool:
     """Whether a query that is bound need not see the events that cannot change it."""
     compiled, stream = engine.compiled, engine.stream
     window = compiled.query.window
+    if len(compiled.preceding) > _MOST_PRECEDING:
+        return False
     if compiled.contiguous or stream.encoder.casts or not 0 < stream.encoder.numbers <= MOST_NUMBERS:
         return False
     if window is None or window.kind == "time":

@@ -18,7 +18,7 @@ from ostinato.core.arrays import Int32
 from ostinato.core.arrow import is_text
 from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.core.conditions import Condition
-from ostinato.core.expressions import Expr
+from ostinato.core.expressions import Expr, attributes
 from ostinato.patterns.automata.tables import GrowingTable
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.live_layout import ASLEEP, FLAG_BITS, ONLY_STARTS, STARTS, WakeTables
@@ -111,6 +111,8 @@ class WakeIndex:
         if (code := self._code(query, number)) != ASLEEP:
             kind.base.append((query, number, code))
         for bit, expr in encoder.predicates_of(name):
+            if not self._is_known(expr):
+                continue
             key: Any = expr
             if (shared := shared_attribute(expr, self.schema)) is not None:
                 key = (_ATTRIBUTE, shared[0])
@@ -130,16 +132,30 @@ class WakeIndex:
     def _code(self, query: int, number: int) -> int:
         """The code of a number, with flags."""
         compiled, encoder = self._queries[query]
-        holding = encoder.holding(number)
-        moved, final = moved_states(compiled, holding)
-        before = any(absence.condition in holding for absence in compiled.preceding)
-        after = any(absence.condition in holding for absence in compiled.trailing)
+        moved, final, before, after = set[int](), False, False, False
+        for holding in map(encoder.holding, self._possible(encoder, number)):
+            states, alone = moved_states(compiled, holding)
+            moved, final = moved | states, final or alone
+            before |= any(absence.condition in holding for absence in compiled.preceding)
+            after |= any(absence.condition in holding for absence in compiled.trailing)
         if not (moved or before or after):
             return ASLEEP
         flags = STARTS if 0 in moved or before else 0
         if moved == {0} and not (final or before or after):
             flags |= ONLY_STARTS
         return encoder.code_at(number) << FLAG_BITS | flags
+
+    def _is_known(self, expr: Expr) -> bool:
+        """Whether a predicate reads columns of the stream, and not what only the query's own engine knows."""
+        return all(node.name in self.schema.names for node in attributes(expr))
+
+    def _possible(self, encoder: PredicateEncoder, number: int) -> list[int]:
+        """The numbers that an event with this one may have for the query's own engine."""
+        found = [number]
+        for bit, expr in enumerate(encoder.predicates):
+            if not self._is_known(expr):
+                found += [each | 1 << bit for each in found]
+        return found
 
     def remove(self, query: int) -> None:
         del self._queries[query]
