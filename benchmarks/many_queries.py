@@ -58,6 +58,17 @@ def measure(queries: int, batches: int) -> Iterator[tuple[str, dict[str, float]]
         first, second, third = random.choice(TYPES, 3, replace=False)
         return f"T{first} AS x ; T{second} AS y ; T{third} AS z WITHIN 10 EVENTS"
 
+    def best(number: int) -> str:
+        return f"SELECT NXT * WHERE {three_types(number)}"
+
+    def absent(number: int) -> str:
+        first, second, third = random.choice(TYPES, 3, replace=False)
+        return f"T{first} AS x ; T{second} AS y ; NOT T{third} WITHIN 10 seconds"
+
+    def compared(number: int) -> str:
+        first, second = random.choice(TYPES, 2, replace=False)
+        return f"T{first} AS x ; T{second} AS y FILTER x.v < y.v WITHIN 10 seconds"
+
     cases: dict[str, Callable[[int], str]] = {
         "three types each": three_types,
         "equal to a constant": lambda n: (
@@ -67,13 +78,14 @@ def measure(queries: int, batches: int) -> Iterator[tuple[str, dict[str, float]]
             f"ANY AS x ; ANY AS y FILTER x.v > {1000 + n} AND y.v > {1000 + n} WITHIN 9 EVENTS"
         ),
     }
-    for name, text in cases.items():
-        figures = run(name, text, queries, table, batches)
+    apart = {"NXT under a window": best, "NOT at the end": absent, "events compared": compared}
+    for name, text in (cases | apart).items():
+        figures = run(text, queries, table, min(batches, 5) if name in apart else batches)
         print(f"{name:22}", "  ".join(f"{what}: {value:,.2f}" for what, value in figures.items()), flush=True)
         yield name, figures
 
 
-def run(name: str, text: Callable[[int], str], queries: int, table: pa.Table, batches: int) -> dict[str, float]:
+def run(text: Callable[[int], str], queries: int, table: pa.Table, batches: int) -> dict[str, float]:
     begin = time.process_time()
     compiled = {f"q{number}": ost.cel(text(number)) for number in range(queries)}
     live = ost.engine(compiled, schema=table.schema)
@@ -82,12 +94,18 @@ def run(name: str, text: Callable[[int], str], queries: int, table: pa.Table, ba
     best, matches = _best_batch(lambda part: len(live.push(part)), parts)
     figures |= {"million events/s": BATCH / best / 1e6, "matches per batch": matches}
     taken, clock = list[int](), count(table.num_rows)
-    for row in table.slice(0, 5_000).to_pylist():
+    waited = list[int]()
+    for row in table.slice(0, 1_000).to_pylist():
         row["ts"] = next(clock)
         start = time.process_time_ns()
         live.push(row)
         taken.append(time.process_time_ns() - start)
+        start = time.process_time_ns()
+        live.due()
+        live.advance(row["ts"])
+        waited.append(time.process_time_ns() - start)
     figures |= {f"one event, p{quantile} µs": float(np.percentile(taken, quantile)) / 1e3 for quantile in (50, 99)}
+    figures["due and advance, p50 µs"] = float(np.percentile(waited, 50)) / 1e3
     start = time.process_time_ns()
     live.add("one more", ost.cel(text(1)))
     live.push({**row, "ts": next(clock)})
