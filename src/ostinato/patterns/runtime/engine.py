@@ -263,8 +263,8 @@ class Engine(EngineState):
         timed = self.waiting is not None and self.waiting.timed
         if timed and self.waiting is not None and (deadline := self.waiting.next_deadline()) is not None:
             ticks.append(first_after(stream.clock, deadline))
-        timed = window is not None and window.kind == "time" and self.newest >= self.low
-        if timed and window is not None and stream.ruler is not None and len(self.history.kept_positions):
+        forgets = window is not None and window.kind == "time" and self.newest >= self.low
+        if forgets and window is not None and stream.ruler is not None and len(self.history.kept_positions):
             # What was read so far can be forgotten one window later.
             ticks.append(first_beyond(stream.ruler, self.newest, window.amount))
         return min(ticks, default=None)
