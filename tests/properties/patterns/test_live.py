@@ -6,31 +6,20 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ostinato as ost
-from ostinato.errors import LimitError, QueryError
+from ostinato.errors import LimitError
 from ostinato.patterns.query import PatternQuery
-from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import correlated_queries, queries
 from support.generators.cel_streams import Row, streams, table
+from support.named_queries import name_queries
 
 pieces = st.lists(st.tuples(st.sampled_from(("table", "list", "dicts")), st.integers(0, 6)), max_size=5)
 Pieces = list[tuple[str, int]]
 FEW = ost.Limits(matches=10_000, memory=64 << 20)
-
-
-def compiled(asked: list[Query]) -> dict[str, PatternQuery]:
-    found: dict[str, PatternQuery] = {}
-    for number, query in enumerate(asked):
-        try:
-            found[f"q{number}"] = ost.cel(to_text(query))
-        except QueryError:
-            continue
-    assume(found)
-    return found
 
 
 def in_pieces(rows: list[Row], cut: Pieces) -> list[Any]:
@@ -68,14 +57,14 @@ def check(named: dict[str, PatternQuery], rows: list[Row], cut: Pieces, **option
 @settings(max_examples=80)
 @given(st.lists(queries(wider_filters=True), min_size=1, max_size=4), streams(max_size=30), pieces)
 def test_any_queries(asked: list[Query], rows: list[Row], cut: Pieces) -> None:
-    check(compiled(asked), rows, cut)
+    check(name_queries(asked), rows, cut)
 
 
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(correlated_queries() | queries(), min_size=1, max_size=3), streams(max_size=24), pieces)
 def test_queries_that_compare_events(asked: list[Query], rows: list[Row], cut: Pieces) -> None:
-    check(compiled(asked), rows, cut)
+    check(name_queries(asked), rows, cut)
 
 
 @pytest.mark.slow
@@ -84,14 +73,14 @@ def test_queries_that_compare_events(asked: list[Query], rows: list[Row], cut: P
 def test_events_that_wait(asked: list[Query], rows: list[Row], cut: Pieces, random: Any) -> None:
     asked = [query for query in asked if query.window is None or query.window.kind != "attribute"]
     rows = sorted(rows, key=lambda row: row["ts"] + random.randrange(3))
-    check(compiled(asked), rows, cut, lateness=3)
+    check(name_queries(asked), rows, cut, lateness=3)
 
 
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(queries(wider_filters=True), min_size=1, max_size=3), streams(max_size=16), st.integers(0, 16))
 def test_a_restored_engine_goes_on(asked: list[Query], rows: list[Row], cut: int) -> None:
-    named = compiled(asked)
+    named = name_queries(asked)
     whole, first = ost.engine(named, limits=FEW, lateness=1), ost.engine(named, limits=FEW, lateness=1)
     for row in [table([]), *rows[:cut]]:
         assert first.push(row).counts() == whole.push(row).counts()
@@ -110,7 +99,7 @@ def test_a_restored_engine_goes_on(asked: list[Query], rows: list[Row], cut: int
 @given(st.lists(queries(), min_size=2, max_size=4), streams(max_size=12), st.integers(0, 12), st.integers(0, 12))
 def test_queries_that_come_and_go(asked: list[Query], rows: list[Row], first: int, second: int) -> None:
     """A query gives what it would give of the events that came while it was there."""
-    named = compiled(asked)
+    named = name_queries(asked)
     late, *others = named
     begin, end = sorted((first, second))
     live = ost.engine({name: named[name] for name in others}, limits=FEW)
@@ -138,7 +127,7 @@ def test_queries_that_come_and_go(asked: list[Query], rows: list[Row], first: in
 @settings(max_examples=80)
 @given(st.lists(queries(wider_filters=True), min_size=2, max_size=3), streams(max_size=14), st.data())
 def test_a_query_may_begin_with_the_past(asked: list[Query], rows: list[Row], data: st.DataObject) -> None:
-    named = compiled(asked)
+    named = name_queries(asked)
     late, *others = named
     now = data.draw(st.integers(0, len(rows)))
     begin = data.draw(st.integers(0, now))

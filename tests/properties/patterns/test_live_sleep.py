@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import ostinato as ost
-from ostinato.errors import LimitError, QueryError
-from ostinato.patterns.query import PatternQuery
-from ostinato.patterns.syntax.format import to_text
+from ostinato.errors import LimitError
 from ostinato.patterns.syntax.nodes import Query, Skip
 from support.generators.cel import absence_queries, correlated_queries, loop_queries, queries, timeout_queries
 from support.generators.cel_streams import Row, streams, table
+from support.named_queries import name_queries
 
 FEW = ost.Limits(matches=10_000, memory=64 << 20)
 STEPS = st.lists(st.sampled_from(["table", "dicts", "advance", "restart"]), max_size=8)
@@ -56,17 +55,6 @@ asked = st.lists(
 )
 
 
-def compiled(given: list[Query]) -> dict[str, PatternQuery]:
-    found: dict[str, PatternQuery] = {}
-    for number, query in enumerate(given):
-        try:
-            found[f"q{number}"] = ost.cel(to_text(query))
-        except QueryError:
-            continue
-    assume(found)
-    return found
-
-
 def pieces(rows: list[Row], steps: list[str], size: int) -> list[Any]:
     found: list[Any] = [table([])]
     at = 0
@@ -84,7 +72,7 @@ def pieces(rows: list[Row], steps: list[str], size: int) -> list[Any]:
 @settings(max_examples=150)
 @given(asked, sparse(), STEPS, st.integers(1, 9))
 def test_queries_that_sleep(given: list[Query], rows: list[Row], steps: list[str], size: int) -> None:
-    named = compiled(given)
+    named = name_queries(given)
     live = ost.engine(named, limits=FEW)
     alone = {name: query.engine(limits=FEW) for name, query in named.items()}
     for piece in [*pieces(rows, steps, size), None]:
