@@ -44,6 +44,13 @@ def test_events_compared_with_each_other(query: n.Query, rows: list[Row], cuts: 
     check_every_way(query, rows, cuts, restart)
 
 
+@settings(max_examples=100)
+@given(timeout_queries(loops=True), streams(max_size=6), CUTS, st.booleans())
+def test_loops_that_look_back(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
+    check_allowed(query)
+    check_every_way(query, rows, cuts, restart)
+
+
 @settings(max_examples=60)
 @given(timeout_queries(), streams(max_size=8), st.booleans())
 def test_timers(query: n.Query, rows: list[Row], restart: bool) -> None:

@@ -258,8 +258,9 @@ def absence_queries(draw: Draw, /, **options: Any) -> nodes.Query:
 
 @st.composite
 def timeout_queries(draw: Draw, /, **options: Any) -> nodes.Query:
-    """A query WITH TIMEOUT ROWS. `options` are those of `queries`."""
-    query = draw(queries(wider_filters=True, trailing=False, **options))
+    """A query WITH TIMEOUT ROWS. `options` are those of `queries`; loops: of `loop_queries`, whose loops look back."""
+    loops = options.pop("loops", False)
+    query = draw(loop_queries(**options) if loops else queries(wider_filters=True, trailing=False, **options))
     formula = _without_waits(query.formula)
     first = nodes.Event(pick(draw, "A", "B", None), "y1")
     if pick(draw, True, False):

@@ -86,8 +86,9 @@ def correlated_test(draw: Draw, first: str, second: str, third: str) -> Expr:
     attribute = pick(draw, "k", "v", "s")
     equal = Call("=", (Attribute(first, attribute), Attribute(second, attribute)))
     kind = pick(
-        draw, "equal", "equal", "compare", "compare", "calculate", "both", "or", "not", "in", "null", "time", "nested"
-    )
+        draw, "equal", "equal", "compare", "compare", "calculate", "both", "or", "not", "in", "null", "time", "nested",
+        "either",
+    )  # fmt: skip
     if kind == "equal":
         return equal
     if kind == "time":
@@ -109,6 +110,9 @@ def correlated_test(draw: Draw, first: str, second: str, third: str) -> Expr:
         left = Call(pick(draw, "+", "-", "*", "/", "%"), (Attribute(first, "v"), Attribute(second, "v")))
         right = pick(draw, Attribute(third, "v"), Literal(1), Call("neg", (Attribute(second, "v"),)))
         return Call(pick(draw, *COMPARISONS), (left, right))
+    if kind == "either":  # of two conditions, each of which is known in part before its last event
+        whole = Call("or", (Call("and", (compared, predicate(draw, first))), Call("and", (predicate(draw, third), equal))))
+        return pick(draw, whole, Call("not", (whole,)))
     if kind == "both":
         return Call("and", (equal, Call(pick(draw, *COMPARISONS), (Attribute(first, "v"), Attribute(second, "v")))))
     if kind == "or":
@@ -134,6 +138,8 @@ def looking_back(draw: Draw, earlier: str, own: str) -> Expr:
     compared = Call(pick(draw, *COMPARISONS), (asked, other))
     if kind == "calculate" and attribute == "v":
         compared = Call(pick(draw, *COMPARISONS), (Call(pick(draw, "+", "-", "*"), (asked, other)), Literal(1)))
+    if kind == "compare" and rarely(draw):
+        compared = Call("and", (compared, Call(pick(draw, *COMPARISONS), (value, Call("prev", (value,))))))
     first = pick(draw, Call("is_null", (asked,)), Call("=", (Call("count", (Variable(earlier),)), Literal(0))))
     return pick(draw, flat_call("or", [first, compared]), flat_call("or", [compared, first]), compared)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from ostinato.patterns.plan.absences import expand_quiet, flatten_branches, on_cores
+from ostinato.patterns.plan.early_tests import add_early_tests
 from ostinato.patterns.plan.loop_aggregates import place_aggregates
 from ostinato.patterns.plan.push_filters import lift_filters, push_filters
 from ostinato.patterns.plan.rewrite import (
@@ -50,6 +51,10 @@ def _on_cores(change: Callable[[Formula], Formula]) -> Callable[[Query], Query]:
     return lambda query: replace(query, formula=on_cores(change, query.formula))
 
 
+def _add_early_tests(query: Query) -> Query:
+    return query if query.timeout is None else replace(query, formula=on_cores(add_early_tests, query.formula))
+
+
 def _bound_loops(query: Query) -> Query:
     if query.window is None or query.window.kind != "events":
         return query
@@ -63,6 +68,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("place aggregates of loops", lambda query: replace(query, formula=place_aggregates(query.formula))),
     Pass("flatten", lambda query: replace(query, formula=flatten_branches(query.formula))),
     Pass("split filters", _on_cores(split_filters)),
+    Pass("test early", _add_early_tests),
     Pass("make safe", _on_cores(make_safe)),
     Pass("push filters down", _on_cores(push_filters)),
     Pass("lift filters from a wider scope", _on_cores(lift_filters)),

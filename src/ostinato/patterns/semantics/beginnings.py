@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from ostinato.core.expression_interpreter import evaluate_expression
-from ostinato.core.expressions import TRUE, Call, Expr, variables
+from ostinato.core.expressions import FALSE, TRUE, Call, Expr, variables
 from ostinato.patterns.semantics.derivations import (
     Derivation,
     Place,
@@ -18,13 +18,12 @@ from ostinato.patterns.semantics.derivations import (
     absences,
     concatenate,
     derivations,
-    knowing,
     look_back_on,
     quiet,
     rounds_of,
 )
 from ostinato.patterns.syntax import nodes as n
-from ostinato.patterns.syntax.earlier_rounds import earlier_names
+from ostinato.patterns.syntax.earlier_rounds import earlier_names, first_round
 from ostinato.patterns.syntax.first_events import first_events
 from ostinato.patterns.syntax.nodes import Formula
 
@@ -82,9 +81,18 @@ def _wants(formula: Formula) -> Expr:
         return _all([formula.predicate, _wants(formula.body)])
     if n.nullable(formula) or isinstance(formula, n.Absent):
         return TRUE
+    if isinstance(formula, n.Never):
+        return FALSE
+    if isinstance(formula, n.Repeat):
+        return _wants(_first_round(formula))
     if isinstance(formula, n.Or):
         return Call("or", tuple(map(_wants, formula.parts)))
     return _all(map(_wants, n.children(formula)))
+
+
+def _first_round(repeat: n.Repeat) -> Formula:
+    """Its body, where conditions that look back find no earlier round."""
+    return first_round(repeat.body, earlier_names(repeat))
 
 
 def _all(tests: Iterable[Expr]) -> Expr:
@@ -94,8 +102,7 @@ def _all(tests: Iterable[Expr]) -> Expr:
 
 def _repeat(repeat: n.Repeat, stream: Stream) -> set[Beginning]:
     inner = {(each, ends + repeat.until) for each, ends in beginnings(repeat.body, stream)}
-    nothing: dict[str, Place] = dict.fromkeys(earlier_names(repeat), ())
-    found: set[Beginning] = {(each, ends) for began, ends in inner for each in knowing(began, nothing, stream)}
+    found = {(each, ends + repeat.until) for each, ends in beginnings(_first_round(repeat), stream)}
     barred = first_events(repeat.body) if repeat.link == "->" else ()
     between = ((ANYTHING,) if repeat.link == ":" else barred) + repeat.until
     for number, reached in rounds_of(repeat, stream):
