@@ -227,9 +227,9 @@ def _case(args: list[Value]) -> Value:
         return pc.case_when(pc.make_struct(*conditions), *values)
 
     values = [*branches[1::2], otherwise]
-    if any(map(is_number, values)):
-        return promote(choose, *values)
     known = [value.type for value in values if not is_null(value)]
+    if any(map(is_number, values)):  # NULL is of their type, else whole numbers would become floats
+        return promote(choose, *(value.cast(known[0]) if is_null(value) else value for value in values))
     if any(map(is_text, known)):
         known = [pa.large_string()]
     elif known and pa.types.is_temporal(known[0]):

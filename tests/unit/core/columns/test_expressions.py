@@ -230,6 +230,10 @@ def test_cases() -> None:
     assert run(call("case", True, X, None), [1, 2]) == [1, 2]
     assert run(call("case", call("=", 1, 2), 3, 4), [1]) == [4]
     assert run(call("case", X, None, None), [True]) == [None]
+    large = 2**53 + 1  # which no float is
+    assert run(call("case", True, X, None), [large, None]) == [large, None]
+    assert run(call("=", call("case", True, X, None), large - 1), [large]) == [False]
+    assert run(call("case", call(">", X, large), None, X), [large, large + 1]) == [large, None]
 
 
 @pytest.mark.parametrize(
