@@ -74,15 +74,13 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
     for index, part in enumerate(parts):
         if isinstance(part, n.AbsentFormula):
             _check_absent_formula(part)
+        if isinstance(formula, n.Sequence) and formula.link == ":" and (absent := _between_contiguous(part)) is not None:
+            raise QueryError(_NEXT_TO_COLON, span=absent.span, fix=_INSTEAD_OF_COLON)
         if not isinstance(part, n.Absent | n.AbsentFormula):
             _check_inner_absences(part, filtered=isinstance(formula, n.Filter))
             continue
         if not isinstance(formula, n.Sequence):
             raise QueryError(f"NOT cannot be {_PLACES[type(formula)]}", span=part.span, fix=fix)
-        if formula.link == ":":
-            reason = "NOT cannot stand next to `:`, since nothing lies between contiguous events"
-            fix = "use `;` on both sides of NOT, or name the next event: A : (ANY AS n FILTER n.type != 'B') : C"
-            raise QueryError(reason, span=part.span, fix=fix)
         if formula.link == "->":
             raise QueryError("NOT cannot stand next to `->`", span=part.span, fix="use `;` on both sides of NOT")
         before, after = formula.parts[:index], formula.parts[index:]
@@ -100,6 +98,13 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             if all(isinstance(other, n.Absent | n.AbsentFormula) or n.nullable(other) for other in others):
                 reason = f"NOT needs an event {side} it, and all parts {side} this one may be left out"
                 raise QueryError(reason, span=part.span, fix="name an event there that is not optional")
+
+
+def _between_contiguous(part: Formula) -> n.Absent | n.AbsentFormula | None:
+    """A NOT as a part of a `:` sequence, or at the end of one: that of `A : NOT B : C`, and of `(A : NOT B) : C`."""
+    last = part.parts[-1] if isinstance(part, n.Sequence) else part
+    inside = last is not part and isinstance(last, n.Absent) and last.at_once
+    return last if isinstance(last, n.Absent | n.AbsentFormula) and (inside or last is part) else None
 
 
 def _check_absent_formula(absent: n.AbsentFormula) -> None:
@@ -153,4 +158,9 @@ def _check_next(formula: n.Sequence | n.Repeat) -> None:
         raise QueryError(reason, span=quiet.absents[0].span, fix="use `;` instead of `->`")
 
 
+_NEXT_TO_COLON = "NOT cannot stand next to `:` here: nothing lies between an event and the very next one"
+_INSTEAD_OF_COLON = (
+    "for one event between the two that is no B: A : (ANY AS n FILTER n.type != 'B') : C; for any number of them, use "
+    "`;` on both sides: A ; NOT B ; C; for what C itself must not be: A : (C AS c FILTER …)"
+)
 _PLACES = {n.Or: "a branch of OR", n.Repeat: "what a + repeats", n.Optional: "optional", n.And: "a part of AND"}

@@ -129,6 +129,8 @@ FAULTS = [
         "let every match wait",
     ),
     ("T : «NOT H» : K", "NOT cannot stand next to `:`", "use `;`"),
+    ("(T : «NOT H») : K", "NOT cannot stand next to `:`", "one event between the two that is no B"),
+    ("T : «NOT (H ; K)» : K", "NOT cannot stand next to `:`", "A : (C AS c FILTER …)"),
     ("T ; «NOT H» : K", "NOT cannot stand next to `:`", "use `;`"),
     ("T OR «NOT H»", "NOT cannot be a branch of OR", "between two parts"),
     ("(«NOT H»)+", "NOT cannot be what a + repeats", "between two parts"),
