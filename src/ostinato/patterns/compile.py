@@ -147,7 +147,13 @@ class CompiledPattern:
     def repeats(self) -> bool:
         """Whether the same answer can be found more than once."""
         hidden = self.hides_variables or len(set(self.alike)) < len(self.alike)
-        return hidden or self.branched or self.ambiguous or (self.query.items is None and bool(self.watched))
+        return hidden or self._branches_overlap or self.ambiguous or (self.query.items is None and bool(self.watched))
+
+    @property
+    def _branches_overlap(self) -> bool:
+        """Whether different branches can give the same answer: not where they differ in the part that is reached."""
+        branches = 1 + max((t.branch for t in self.transducer.transitions), default=0)
+        return branches > len({0, *self.stops.values()})
 
     @cached_property
     def strategy(self) -> Strategy:

@@ -111,7 +111,9 @@ def correlated_test(draw: Draw, first: str, second: str, third: str) -> Expr:
         right = pick(draw, Attribute(third, "v"), Literal(1), Call("neg", (Attribute(second, "v"),)))
         return Call(pick(draw, *COMPARISONS), (left, right))
     if kind == "either":  # of two conditions, each of which is known in part before its last event
-        whole = Call("or", (Call("and", (compared, predicate(draw, first))), Call("and", (predicate(draw, third), equal))))
+        whole = Call(
+            "or", (Call("and", (compared, predicate(draw, first))), Call("and", (predicate(draw, third), equal)))
+        )
         return pick(draw, whole, Call("not", (whole,)))
     if kind == "both":
         return Call("and", (equal, Call(pick(draw, *COMPARISONS), (Attribute(first, "v"), Attribute(second, "v")))))

@@ -15,7 +15,7 @@ HIGH, LOW, FIRST = range(3)  # columns of `seen`: the two halves, the position o
 
 
 @subroutine(uint64(uint64))
-def _mix(word: Any) -> Any:
+def mix(word: Any) -> Any:
     """splitmix64, so that sums of words are as good as random."""
     word = word + np.uint64(0x9E3779B97F4A7C15)
     word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -53,8 +53,8 @@ def find_fresh(
         for at in range(offsets[match], offsets[match + 1]):
             if symbols[at] <= shown:
                 word = (np.uint64(positions[at]) << np.uint64(8)) | np.uint64(symbols[at])
-                high += _mix(word + np.uint64(0x9E37))
-                low += _mix(word + np.uint64(0x79B97F4A7C15))
+                high += mix(word + np.uint64(0x9E37))
+                low += mix(word + np.uint64(0x79B97F4A7C15))
                 if first < 0:
                     first = positions[at]
         slot = np.int64(low) & mask

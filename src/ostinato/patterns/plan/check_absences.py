@@ -74,7 +74,11 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
     for index, part in enumerate(parts):
         if isinstance(part, n.AbsentFormula):
             _check_absent_formula(part)
-        if isinstance(formula, n.Sequence) and formula.link == ":" and (absent := _between_contiguous(part)) is not None:
+        if (
+            isinstance(formula, n.Sequence)
+            and formula.link == ":"
+            and (absent := _between_contiguous(part)) is not None
+        ):
             raise QueryError(_NEXT_TO_COLON, span=absent.span, fix=_INSTEAD_OF_COLON)
         if not isinstance(part, n.Absent | n.AbsentFormula):
             _check_inner_absences(part, filtered=isinstance(formula, n.Filter))

@@ -52,7 +52,9 @@ def _follows(test: Expr, known: frozenset[str], *, positive: bool) -> Expr:
         return test if ex.variables(test) <= known else ex.TRUE if positive else ex.FALSE
     if test.op == "not":
         inner = _follows(test.args[0], known, positive=not positive)
-        return {ex.FALSE: ex.TRUE, ex.TRUE: ex.FALSE}.get(inner, ex.Call("not", (inner,), test.span))
+        if inner in (ex.TRUE, ex.FALSE):
+            return ex.TRUE if inner == ex.FALSE else ex.FALSE
+        return ex.Call("not", (inner,), test.span)
     args = [_follows(arg, known, positive=positive) for arg in test.args]
     neutral, decisive = (ex.TRUE, ex.FALSE) if test.op == "and" else (ex.FALSE, ex.TRUE)
     kept = [arg for arg in args if arg != neutral]

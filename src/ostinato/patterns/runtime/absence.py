@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import MAX_TICK
 from ostinato.core.deadlines import later
-from ostinato.patterns.runtime.extended import are_extended
+from ostinato.patterns.runtime.extended import Extensions
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import parts_of, select_matches
 from ostinato.patterns.syntax.nodes import Strategy
@@ -61,7 +61,7 @@ class WaitingMatches:
     def add(self, matches: Matches, branches: Int64, starts: Int64, ends: Int64, last: Int64, places: Int64) -> None:
         """New matches of the current batch, the times of their first and last events, the places of the last ones, and
         of all that they show."""
-        _, groups = np.unique(matches.origins, return_inverse=True)
+        groups = np.cumsum(np.diff(matches.origins, prepend=-1) != 0)  # they come in the order of their last events
         waits = np.isin(branches, [wait.branch for wait in self.waits])
         next_decides = np.isin(branches, [wait.branch for wait in self.waits if wait.at_once])
         ends, last = np.where(next_decides, NEVER, ends), np.where(waits, NEVER, last)
@@ -73,11 +73,17 @@ class WaitingMatches:
         self.places = np.concatenate([self.places, places])
         self.groups = np.concatenate([self.groups, self.next_group + groups])
         self.next_group += len(matches)
-        if self.stops.any() and len(matches):
-            begun = np.flatnonzero(self.reached > 0)
-            extended = np.zeros(len(self.matches), bool)
-            extended[begun] = are_extended(self.matches.pick(begun), matches, self.stops[branches] == 0)
-            self.forget(extended)
+
+    def drop_extended(self, matches: Matches, branches: Int64) -> tuple[Matches, Int64]:
+        """New matches without the beginnings that others of them go beyond, and their branches; those that have waited
+        are forgotten."""
+        if not self.stops.any() or not len(matches):
+            return matches, branches
+        stops = self.stops[branches]
+        extensions = Extensions(matches, stops == 0)
+        self.forget(extensions.extend(self.matches, self.reached > 0))
+        kept = np.flatnonzero(~extensions.extend(matches, stops > 0))
+        return matches.pick(kept), branches[kept]
 
     @property
     def reached(self) -> Int64:

@@ -29,7 +29,7 @@ class AbsenceStep:
 
     def see(self, matches: Matches, times: Int64, keys: Int64, codes: Int32, rows: pa.Table) -> Matches:
         """Let the waiting matches see a batch of events, `rows` in stream order; returns the matches now certain."""
-        matches, branches = self._split_branches(matches)
+        matches, branches = self.waiting.drop_extended(*self._split_branches(matches))
         bound = self.history.rows(matches.positions, [TIME, PLACE])
         starts = ends = times[matches.origins]
         if not all(wait.from_last for wait in self.waiting.waits):  # then there is a window, and first events are known

@@ -30,6 +30,7 @@ from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
 from ostinato.patterns.runtime.batches import Chunk, Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.distinct import Distinct
+from ostinato.patterns.runtime.extended import EXTENDED_KERNELS
 from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.history import PLACE, TIME, History
@@ -426,6 +427,7 @@ class EngineState:
     def kernels(self) -> tuple[Any, ...]:
         """All that may run, once it is bound."""
         chosen: tuple[Any, ...] = STRATEGY_KERNELS if self.compiled.keeps_matches else ()
+        chosen += EXTENDED_KERNELS if self.compiled.stops else ()
         chosen += (take_unskipped,) if self.skips is not None else ()
         chosen += (read_ends,) if self._answers.items is None else ()
         return self.matcher.kernels + chosen + (self.distinct.KERNELS if self.distinct is not None else ())
