@@ -170,6 +170,18 @@ class KeyTable:
         """All keys in order of id."""
         return pa.table(self.values(np.arange(self.size)), names=[column.name for column in self._columns])
 
+    def give_types(self, schema: pa.Schema) -> None:
+        """Columns that held only NULL so far have these types from now on; the keys seen keep their ids."""
+        fields = [
+            schema.field(column.name).with_type(plain_type(schema.field(column.name).type)) for column in self._columns
+        ]
+        if any(
+            pa.types.is_null(each.type) and field.type != each.type
+            for each, field in zip(self._columns, fields, strict=True)
+        ):
+            later = KeyTable.from_table(self.to_table().cast(pa.schema(fields)))
+            self._columns, self._pairs, self._ids = later._columns, later._pairs, {}
+
     @classmethod
     def from_table(cls, table: pa.Table) -> KeyTable:
         """A key table with the same ids, since ids are given in order of first appearance."""

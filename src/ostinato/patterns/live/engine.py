@@ -127,8 +127,6 @@ class LiveEngine(LiveState):
     def _conform(self, rows: pa.Table) -> pa.Table:
         front = self.front or self._bind(rows)
         if rows.num_columns and (schema := front.new_schema(rows.schema)) is not None:
-            for engine in self.engines.values():
-                engine.stream.with_new_types(rows.schema)  # raises where that cannot be
             front.migrate_schema(schema)
             self.shared.migrate_schema(schema)
             self.separate.migrate_schema(schema)

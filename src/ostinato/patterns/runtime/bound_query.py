@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -46,6 +46,7 @@ class BoundQuery:
         minterms: Sequence[int] = (),
         *,
         picked: bool = False,
+        numbers: Collection[str] | None = None,
     ) -> None:
         """`picked`: not all events will be given, so a window over events cannot be counted by the kernel."""
         self.compiled, self.schema, self.binding = compiled, schema, binding
@@ -54,7 +55,9 @@ class BoundQuery:
         self.clock = Clock.of(schema, binding.time) if binding.time is not None else None
         self.encoder = PredicateEncoder(compiled.conditions, relation=binding.relation, minterms=minterms)
         self._delays = [(deadline_column(each), reach(self._measured(), each)) for each in compiled.delays]
-        self.registers = registers = compiled.registers_over(self._is_number)
+        # The columns that were numbers when the stream began, which decides how runs are looked up.
+        self.numbers = frozenset(filter(self._is_number, self._known(schema).names) if numbers is None else numbers)
+        self.registers = registers = compiled.registers_over(lambda attribute: attribute in self.numbers)
         self.recent = [self._recent_events(absence) for absence in compiled.preceding]
         self.terms = (
             TermEncoder(registers.terms, self._known(schema), registers.compared) if registers is not None else None
@@ -118,7 +121,7 @@ class BoundQuery:
     def _key_places(self) -> list[int]:
         return [self.schema.get_field_index(name) for name in self.key_columns]
 
-    @cached_property
+    @property
     def _is_float_key(self) -> bool:
         return bool(pa.types.is_floating(self.schema.field(self.key_columns[0]).type))
 
@@ -133,16 +136,13 @@ class BoundQuery:
     def with_new_types(self, schema: pa.Schema) -> pa.Schema | None:
         """The stream's schema with types for columns that held only NULL so far; None if there is no new type."""
         new_types = types_of_empty_columns(self.schema, schema)
-        if known := new_types.keys() & set(self.key_columns):
-            name = min(known)
-            raise DataError(
-                f"`{name}` partitions the stream, but its type was not known so far", fix="give it a type first"
-            )
         return with_types(self.schema, new_types) if new_types else None
 
     def migrate_schema(self, schema: pa.Schema) -> None:
         check_schema(self.compiled.query, column_kinds(schema))
         self.schema = schema
+        if self.keys is not None:
+            self.keys.give_types(schema)
         for recent in self.recent:
             recent.migrate_schema(schema)
         if self.terms is not None:

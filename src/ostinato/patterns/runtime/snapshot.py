@@ -37,7 +37,7 @@ def save(engine: EngineState) -> bytes:
     tables: dict[str, pa.Table] = {}
     if engine.bound:
         stream, history, reorder = engine.stream, engine.history, engine.reorder
-        meta["minterms"] = stream.encoder.minterms
+        meta["minterms"], meta["numbers"] = stream.encoder.minterms, sorted(stream.numbers)
         meta["watermark"] = int(reorder.watermark)
         meta["matcher"], matcher_arrays = engine.matcher.save()
         arrays |= {f"matcher.{name}": array for name, array in matcher_arrays.items()}
@@ -90,7 +90,7 @@ def load(data: bytes, kind: type[E]) -> E:
         raise DataError("this is the snapshot of an engine for many queries", fix=fix)
     engine = kind(compile_saved(meta), load_options(meta["options"]))
     if meta["bound"]:
-        engine.bind(tables["schema"], minterms=meta["minterms"])
+        engine.bind(tables["schema"], minterms=meta["minterms"], numbers=meta.get("numbers"))
         if "waiting.starts" in arrays and "waiting.ends" not in arrays:
             _to_pulses(engine, arrays, tables)
         if "waiting.starts" in arrays and "waiting.branches" not in arrays:  # before there was more than one branch

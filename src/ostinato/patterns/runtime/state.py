@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
@@ -104,8 +104,9 @@ class EngineState:
             self.migrate_types(grown)
         return self.stream.align(rows) if rows.num_columns else self.stream.schema.empty_table()
 
-    def bind(self, rows: pa.Table, *, minterms: Sequence[int] = ()) -> None:
-        """Bind to the columns of the first batch: check names and types, and build all that depends on them."""
+    def bind(self, rows: pa.Table, *, minterms: Sequence[int] = (), numbers: Collection[str] | None = None) -> None:
+        """Bind to the columns of the first batch: check names and types, and build all that depends on them. A snapshot
+        also says which `minterms` were numbered, and which columns were `numbers` then."""
         query = self.compiled.query
         binding = StreamColumns.resolve(
             rows.schema,
@@ -113,7 +114,7 @@ class EngineState:
             needs_time=self.compiled.needs_time or self.options.lateness != 0,
             relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
         )
-        stream = BoundQuery(self.compiled, rows.schema, binding, minterms, picked=self.options.picked)
+        stream = BoundQuery(self.compiled, rows.schema, binding, minterms, numbers=numbers, picked=self.options.picked)
         self._answers = AnswerBuilder(
             items=query.items,
             labels=self.compiled.labels,
@@ -133,7 +134,9 @@ class EngineState:
         """An engine bound to the same columns, which has read nothing."""
         other, stream = type(self)(self.compiled, self.options), self.stream
         other._answers, other._nothing = self._answers, self._nothing
-        other._stream = BoundQuery(self.compiled, stream.schema, stream.binding, picked=self.options.picked)
+        other._stream = BoundQuery(
+            self.compiled, stream.schema, stream.binding, numbers=stream.numbers, picked=self.options.picked
+        )
         other._begin(other._stream)
         return other
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import groupby, pairwise
 
+from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton, SraRule
-from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Star, Test
+from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Star, Test
+
+MAX_STATES = 20_000
 
 Fragment = tuple[int, int]  # start and final state of a sub-expression
 
@@ -20,6 +23,13 @@ class _Construction:
     epsilons: list[tuple[int, int]] = field(default_factory=list)
 
     def state(self) -> int:
+        if self.states == MAX_STATES:
+            raise LimitError(
+                "automaton_states",
+                MAX_STATES,
+                reason="the automaton of this pattern is too large",
+                fix="let loops count to less, or use + and * and bound them by WITHIN … EVENTS",
+            )
         self.states += 1
         return self.states - 1
 
@@ -50,9 +60,21 @@ class _Construction:
             start, final = self.state(), self.state()
             self.epsilons.append((start, final))
             return start, final
-        parts = [self.fragment(part) for part in expression.parts]  # 7d
+        runs = [list(run) for _, run in groupby(expression.parts)]
+        parts = [fragment for run in runs for fragment in self._in_a_row(run)]  # 7d
         self.epsilons += [(before[1], after[0]) for before, after in pairwise(parts)]
         return parts[0][0], parts[-1][1]
+
+    def _in_a_row(self, parts: list[Expression]) -> list[Fragment]:
+        """Equal parts. Of those that may be left out, the last ones are, so that each has one way to leave out the rest
+        and not one for each of them."""
+        first = parts[0]
+        if len(parts) == 1 or not isinstance(first, Either) or len(first.parts) != 2 or first.parts[1] != EPSILON:
+            return [self.fragment(part) for part in parts]
+        rounds, end = [self.fragment(first.parts[0]) for _ in parts], self.state()
+        self.epsilons += [(before[1], after[0]) for before, after in pairwise(rounds)]
+        self.epsilons += [(rounds[-1][1], end), *((start, end) for start, _ in rounds)]
+        return [(rounds[0][0], end)]
 
 
 def build_sra(expression: Expression, window: int | None = None) -> Automaton:

@@ -495,3 +495,17 @@ def test_small_and_empty_batches(query: str, time: pa.DataType, ids: pa.Array) -
     found = [engine.push(table.slice(begin, size)) for begin, size in ((0, 0), (0, 1), (1, 0), (1, 2), (3, 0))]
     found.append(engine.push(table.schema.empty_table()))
     assert [len(each) for each in found] == [0, 0, 0, 1, 0, 0]
+
+
+@pytest.mark.parametrize("user", [7, "ann", 0.5, True, datetime(2026, 1, 1)])
+@pytest.mark.parametrize("query", ["B AS x ; C AS y FILTER y.user = x.user", "B ; C PARTITION BY k, user"])
+def test_a_key_that_the_first_events_do_not_have(query: str, user: object) -> None:
+    rows: list[dict[str, object]] = [{"ts": 0, "type": "tick", "k": 1}, {"ts": 0, "type": "B"}]
+    rows += [{"ts": 1, "type": "B", "user": user}, {"ts": 2, "type": "C", "user": user}, {"ts": 3, "type": "C"}]
+    whole = ost.cel(query).detect(rows)["positions"].to_pylist()
+    engine, many, found, among = ost.cel(query).engine(), ost.engine({"q": ost.cel(query)}), [], []
+    for row in rows:
+        found += engine.push(row)["positions"].to_pylist()
+        engine = Engine.restore(engine.snapshot())
+        among += [match["positions"] for match in many.push(row)]
+    assert found == among == whole == ([[1, 4], [2, 3]][::-1] if "PARTITION" in query else [[2, 3]])

@@ -41,3 +41,12 @@ def test_state_of_another_version_says_so(version: int) -> None:
     with pytest.raises(ost.DataError, match=f"version {version}, this release reads version {VERSION}") as error:
         Engine.restore(bytes(data))
     assert "restore it with the release that wrote it" in str(error.value)
+
+
+def test_a_column_whose_kind_is_known_later() -> None:
+    query = ost.cel("SELECT MAX * WHERE B AS x ; (C AS y FILTER abs(y.v - x.v) < 2)+")
+    engine = query.engine()
+    for row in ({"ts": 0, "type": "A"}, {"ts": 1, "type": "B", "v": 1}):
+        engine.push(row)
+        engine = Engine.restore(engine.snapshot())
+    assert engine.push({"ts": 2, "type": "C", "v": 2})["positions"].to_pylist() == [[1, 2]]

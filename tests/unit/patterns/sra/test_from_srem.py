@@ -233,3 +233,14 @@ def test_simplifications() -> None:
     assert either(n.EMPTY, n.EMPTY) == n.EMPTY
     assert star(n.EMPTY) == star(n.EPSILON) == n.EPSILON
     assert star(n.Either((n.Star(A), n.EPSILON, n.Plus(B)))) == n.Star(n.Either((A, B)))
+
+
+def test_rounds_that_may_be_left_out_cost_what_rounds_cost() -> None:
+    automaton = make_registers_definite(built("true{1,300}"))
+    assert automaton.states == 301
+    assert len(automaton.rules) == 300
+
+
+def test_large_patterns_are_refused() -> None:
+    with pytest.raises(LimitError, match="automaton_states=20,000"):
+        built(" . ".join(["[v = 1]{1000}"] * 11))

@@ -19,6 +19,11 @@ def take_groups(formula: Formula) -> tuple[Formula, Groups]:
     """The formula without the names of groups, and these with the variables that each stands for."""
     events = Counter(_variables(formula))
     found: dict[str, set[str]] = {}
+    for absent in (part for part in n.everything(formula) if isinstance(part, n.AbsentFormula)):
+        for inner in n.subformulas(absent.body):
+            if isinstance(inner, n.Group):
+                reason = f"`{inner.name}` names events that must not come, so there is nothing to select"
+                raise QueryError(reason, span=inner.span, fix=f"remove AS {inner.name}")
     for group in (part for part in n.subformulas(formula) if isinstance(part, n.Group)):
         _check_group(group, events)
         found.setdefault(group.name, set()).update(n.vdef(group.body))

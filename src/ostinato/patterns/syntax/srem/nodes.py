@@ -115,6 +115,15 @@ def tests(expression: Expression) -> Iterator[Test]:
         yield from tests(child)
 
 
+def count_tests(expression: Expression, known: dict[int, int]) -> int:
+    """How many tests it has. Copies are one object: `known` has the counts of those that were seen, by identity."""
+    if isinstance(expression, Test):
+        return 1
+    if id(expression) not in known:
+        known[id(expression)] = sum(count_tests(child, known) for child in children(expression))
+    return known[id(expression)]
+
+
 def written_registers(expression: Expression) -> frozenset[str]:
     """The registers that it writes somewhere."""
     return frozenset(register for test in tests(expression) for register in test.writes)

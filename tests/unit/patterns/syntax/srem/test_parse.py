@@ -11,7 +11,7 @@ import pytest
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Literal
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.core.window_clause import Window
-from ostinato.errors import QueryError
+from ostinato.errors import LimitError, QueryError
 from ostinato.patterns.syntax.srem import nodes as n
 from ostinato.patterns.syntax.srem.nodes import Expression
 from ostinato.patterns.syntax.srem.parse import parse
@@ -77,8 +77,10 @@ def test_operators(text: str, meant: Expression) -> None:
 
 
 def test_rounds_are_bounded() -> None:
-    with pytest.raises(QueryError, match="at most 200 times"):
-        expression("true{201}")
+    with pytest.raises(QueryError, match="at most 1,000 times"):
+        expression("true{1001}")
+    with pytest.raises(LimitError, match="pattern_tests=10,000"):
+        expression("((true{1,200}){1,200}){1,200}")
     with pytest.raises(QueryError, match="a number of rounds is missing"):
         expression("true{}")
 
