@@ -15,6 +15,7 @@ from ostinato.errors import QueryError
 from ostinato.patterns.automata.alternatives import split_alternatives
 from ostinato.patterns.automata.deferred_equalities import defer_equalities
 from ostinato.patterns.automata.determinise import AllMachine, Alphabet, MaxMachine, OrderMachine, StrategyMachine
+from ostinato.patterns.automata.differences import Scale, add_orders
 from ostinato.patterns.automata.from_formula import (
     PrecedingAbsence,
     TrailingAbsence,
@@ -173,13 +174,15 @@ class CompiledPattern:
         """What runs remember of earlier events; None where no test compares events with each other."""
         return Registers(self.transducer) if self.transducer.registers else None
 
-    def registers_over(self, is_number: Callable[[str], bool]) -> Registers | None:
-        """As runs are looked up in a stream, where it is known which attributes are numbers."""
+    def registers_over(
+        self, is_number: Callable[[str], bool], scale_of: Callable[[str], Scale] = lambda attribute: None
+    ) -> Registers | None:
+        """As runs are looked up in a stream, where it is known which attributes are numbers, and of what kind."""
         window = self.query.window
         few = window is not None and window.kind == "events" and window.amount < _MANY_EVENTS
         if self.registers is None or few or self.query.language != "cel":
             return self.registers
-        split = split_alternatives(self.transducer, is_number)
+        split = add_orders(split_alternatives(self.transducer, is_number), scale_of)
         return self.registers if split is self.transducer else Registers(split)
 
     @cached_property

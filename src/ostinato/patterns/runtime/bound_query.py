@@ -21,6 +21,7 @@ from ostinato.core.stream_schema import align_rows, types_of_empty_columns, with
 from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.errors import DataError, Message, Option
+from ostinato.patterns.automata.differences import Scale
 from ostinato.patterns.automata.from_formula import TIME, PrecedingAbsence, deadline_column
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
@@ -57,7 +58,9 @@ class BoundQuery:
         self._delays = [(deadline_column(each), reach(self._measured(), each)) for each in compiled.delays]
         # The columns that were numbers when the stream began, which decides how runs are looked up.
         self.numbers = frozenset(filter(self._is_number, self._known(schema).names) if numbers is None else numbers)
-        self.registers = registers = compiled.registers_over(lambda attribute: attribute in self.numbers)
+        self.registers = registers = compiled.registers_over(
+            lambda attribute: attribute in self.numbers, self._scale_of
+        )
         self.recent = [self._recent_events(absence) for absence in compiled.preceding]
         self.terms = (
             TermEncoder(registers.terms, self._known(schema), registers.compared) if registers is not None else None
@@ -110,6 +113,14 @@ class BoundQuery:
     def _is_number(self, attribute: str) -> bool:
         kind = self._known(self.schema).field(attribute).type
         return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
+
+    def _scale_of(self, attribute: str) -> Scale:
+        kind = self._known(self.schema).field(attribute).type
+        if pa.types.is_timestamp(kind):
+            return "time" if kind.unit != "ns" else None  # whose range is close to that of dates
+        if pa.types.is_integer(kind) and not pa.types.is_uint64(kind):
+            return "whole"
+        return "float" if pa.types.is_float32(kind) or pa.types.is_float64(kind) else None
 
     @cached_property
     def key_columns(self) -> tuple[str, ...]:
