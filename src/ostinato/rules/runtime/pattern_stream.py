@@ -69,7 +69,6 @@ class PatternStream:
             known, given = field.type, schema.field(field.name).type
             if known != given and not pa.types.is_null(known) and not pa.types.is_nested(known):
                 raise DataError(f"`{field.name}` was {known} until now, and a CEL pattern has read it as that")
-        engine.stream.with_new_types(schema)
 
     def match_all(self, events: pa.Table) -> pa.Table:
         """All matches of a whole stream."""
