@@ -54,7 +54,7 @@ def expressions(draw: Draw, *, max_depth: int = 3, legal: bool = False) -> Expre
 
 
 def _expression(draw: Draw, depth: int) -> Expression:
-    kinds = ("test", "concat", "stored", "concat", "stored", "either", "star", "plus", "optional", "nothing")
+    kinds = ("test", "concat", "stored", "concat", "stored", "either", "star", "plus", "optional", "counted", "nothing")
     kind = _pick(draw, *kinds) if depth else _pick(draw, "test", "stored")
     if kind in ("concat", "either"):
         parts = tuple(_expression(draw, depth - 1) for _ in range(_pick(draw, 2, 2, 3)))
@@ -69,6 +69,9 @@ def _expression(draw: Draw, depth: int) -> Expression:
     if kind in ("star", "plus"):
         body = _expression(draw, depth - 1)
         return nodes.Star(body) if kind == "star" else nodes.Plus(body)
+    if kind == "counted":
+        least, most = _pick(draw, (1, 2), (0, 2), (2, 3), (2, 2), (2, None), (1, 1), (0, None))
+        return nodes.Repeat(_expression(draw, depth - 1), least, most)
     return nodes.Test(_test(draw), _writes(draw)) if kind == "test" else nodes.EPSILON
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from ostinato.core.expression_interpreter import Row, satisfies
 from ostinato.errors import DataError
 from ostinato.patterns.semantics.derivations import to_nanoseconds
-from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Plus, SremPattern, Star, Test
+from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Plus, Repeat, SremPattern, Star, Test
 
 # v (Definition 3.10): the position of the event that each written register holds, by register.
 Valuation = tuple[tuple[str, int], ...]
@@ -74,6 +74,11 @@ class _Inference:
                 yield v
             # An empty first round changes nothing, so that rounds of one event and more are enough.
             yield from self._then(expression.body, expression, range(begin, end + 1), v, shortest=1)
+        elif isinstance(expression, Repeat):  # case 4, so many times
+            if begin == end and expression.least == 0:
+                yield v
+            if expression.most != 0:
+                yield from self._then(expression.body, _one_round_less(expression), range(begin, end + 1), v)
         elif expression.parts:  # case 4
             first, rest = expression.parts[0], Concat(expression.parts[1:])
             yield from self._then(first, rest, range(begin, end + 1), v)
@@ -88,6 +93,13 @@ class _Inference:
         for cut in cuts[shortest:]:
             for between in self.of(first, begin, cut, v):
                 yield from self.of(rest, cut, end, between)
+
+
+def _one_round_less(loop: Repeat) -> Expression:
+    most = None if loop.most is None else loop.most - 1
+    if loop.least <= 1 and most is None:
+        return Star(loop.body)
+    return Repeat(loop.body, max(loop.least - 1, 0), most)
 
 
 def _partitions(pattern: SremPattern, rows: Sequence[Row]) -> list[list[int]]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import groupby, pairwise
+from itertools import pairwise
 
-from ostinato.errors import LimitError
 from ostinato.patterns.sra.automaton import Automaton, SraRule
-from ostinato.patterns.syntax.srem.nodes import EPSILON, Concat, Either, Expression, Star, Test
+from ostinato.patterns.sra.epsilon import too_large
+from ostinato.patterns.sra.nonempty import nonempty, nullable
+from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Repeat, Star, Test
 
-MAX_STATES = 20_000
+MAX_STATES = 100_000
 
 Fragment = tuple[int, int]  # start and final state of a sub-expression
 
@@ -24,12 +25,7 @@ class _Construction:
 
     def state(self) -> int:
         if self.states == MAX_STATES:
-            raise LimitError(
-                "automaton_states",
-                MAX_STATES,
-                reason="the automaton of this pattern is too large",
-                fix="let loops count to less, or use + and * and bound them by WITHIN … EVENTS",
-            )
+            raise too_large("automaton_states", MAX_STATES)
         self.states += 1
         return self.states - 1
 
@@ -47,6 +43,8 @@ class _Construction:
                 inner_start, inner_final = self.fragment(part)
                 self.epsilons += [(start, inner_start), (inner_final, final)]
             return start, final
+        if isinstance(expression, Repeat):
+            return self._repeat(expression)
         # 7f; e+ lacks only the way around e
         start, final = self.state(), self.state()
         inner_start, inner_final = self.fragment(expression.body)
@@ -60,21 +58,25 @@ class _Construction:
             start, final = self.state(), self.state()
             self.epsilons.append((start, final))
             return start, final
-        runs = [list(run) for _, run in groupby(expression.parts)]
-        parts = [fragment for run in runs for fragment in self._in_a_row(run)]  # 7d
+        parts = [self.fragment(part) for part in expression.parts]  # 7d
         self.epsilons += [(before[1], after[0]) for before, after in pairwise(parts)]
         return parts[0][0], parts[-1][1]
 
-    def _in_a_row(self, parts: list[Expression]) -> list[Fragment]:
-        """Equal parts. Of those that may be left out, the last ones are, so that each has one way to leave out the rest
-        and not one for each of them."""
-        first = parts[0]
-        if len(parts) == 1 or not isinstance(first, Either) or len(first.parts) != 2 or first.parts[1] != EPSILON:
-            return [self.fragment(part) for part in parts]
-        rounds, end = [self.fragment(first.parts[0]) for _ in parts], self.state()
-        self.epsilons += [(before[1], after[0]) for before, after in pairwise(rounds)]
-        self.epsilons += [(rounds[-1][1], end), *((start, end) for start, _ in rounds)]
-        return [(rounds[0][0], end)]
+    def _repeat(self, loop: Repeat) -> Fragment:
+        """A chain of copies, 7d, from which every round after the fewest may leave; the last one may go on forever."""
+        body, least = (nonempty(loop.body), 0) if nullable(loop.body) else (loop.body, loop.least)
+        start, final = self.state(), self.state()
+        at = again = start
+        for rounds in range(max(least, 1) if loop.most is None else loop.most):
+            if rounds >= least:
+                self.epsilons.append((at, final))
+            again, inner_final = self.fragment(body)
+            self.epsilons.append((at, again))
+            at = inner_final
+        self.epsilons.append((at, final))
+        if loop.most is None:
+            self.epsilons.append((at, again))
+        return start, final
 
 
 def build_sra(expression: Expression, window: int | None = None) -> Automaton:

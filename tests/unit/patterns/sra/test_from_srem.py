@@ -78,6 +78,57 @@ def test_a_window_is_kept() -> None:
         assert form(built("true -> r, s . [r.v = s.v]", 7)).window == 7
 
 
+@pytest.mark.parametrize(
+    ("text", "lengths"),
+    [
+        ("true{2}", {2}),
+        ("true{2,}", {2, 3, 4, 5, 6}),
+        ("true{,2}", {0, 1, 2}),
+        ("true{2,4}", {2, 3, 4}),
+        ("(true{2}){1,2}", {2, 4}),
+        ("(true?){2,3}", {0, 1, 2, 3}),
+        ("(true . true){2,}", {4, 6}),
+    ],
+)
+def test_counted_rounds(text: str, lengths: set[int]) -> None:
+    automaton = built(text)
+    assert {length for length in range(7) if automaton.accepts(values(*[None] * length))} == lengths
+
+
+def test_a_counted_loop_costs_what_its_rounds_cost() -> None:
+    automaton = make_registers_definite(built("true{1,2000}"))
+    assert (automaton.states, len(automaton.rules)) == (2_001, 2_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("(true?){2,90}", "true{0,90}"),
+        ("((true?){0,3}){4,5}", "(true{1,3}){0,5}"),
+        ("([v = 1]* | [v = 2] | ()){3}", "([v = 1]+ | [v = 2]){0,3}"),
+        ("(()){2,}", "()"),
+        ("([v = 1]+?){2,}", "[v = 1]*"),
+    ],
+)
+def test_empty_rounds_are_not_built(text: str, same: str) -> None:
+    assert str(eliminate_epsilon(built(text))) == str(eliminate_epsilon(built(same)))
+
+
+@pytest.mark.parametrize(
+    ("text", "limit"),
+    [
+        ("((true{1,200}){1,200}){1,200}", "automaton_states=100,000"),
+        ("true{1,999999999999}", "automaton_states=100,000"),
+        ("true{1,25000}", "automaton_transitions=20,000"),
+        ("(true? . true?){0,3000}", "automaton_steps=3,000,000"),
+    ],
+)
+def test_counted_loops_too_large_are_refused(text: str, limit: str) -> None:
+    with pytest.raises(LimitError, match=f"too large .limit {limit}") as refused:
+        make_registers_definite(built(text))
+    assert refused.value.fix == "let loops count to less, or use + or * and bound it by WITHIN … EVENTS"
+
+
 def test_epsilon_loops_end() -> None:
     automaton = eliminate_epsilon(built("((()*)*)* . (true*)*"))
     assert str(automaton) == "states 0 … 0, start 0, final [0]\n  0 --[TRUE]--> 0"
@@ -233,14 +284,3 @@ def test_simplifications() -> None:
     assert either(n.EMPTY, n.EMPTY) == n.EMPTY
     assert star(n.EMPTY) == star(n.EPSILON) == n.EPSILON
     assert star(n.Either((n.Star(A), n.EPSILON, n.Plus(B)))) == n.Star(n.Either((A, B)))
-
-
-def test_rounds_that_may_be_left_out_cost_what_rounds_cost() -> None:
-    automaton = make_registers_definite(built("true{1,300}"))
-    assert automaton.states == 301
-    assert len(automaton.rules) == 300
-
-
-def test_large_patterns_are_refused() -> None:
-    with pytest.raises(LimitError, match="automaton_states=20,000"):
-        built(" . ".join(["[v = 1]{1000}"] * 11))

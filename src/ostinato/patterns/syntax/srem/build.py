@@ -8,7 +8,7 @@ from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.core.text.build import Clause, SharedBuilder, merge_clauses, unquote_name
 from ostinato.core.text.grammar import token_span
-from ostinato.errors import LimitError, QueryError, Span
+from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
 from ostinato.patterns.syntax.loop_bounds import parse_loop_bounds
 from ostinato.patterns.syntax.srem import nodes as n
@@ -17,8 +17,6 @@ from ostinato.patterns.syntax.srem.nodes import Expression
 if TYPE_CHECKING:
     from lark import Token
 
-_MAX_ROUNDS = 1000
-_MAX_TESTS = 10_000
 _NEVER_TRUE_OR_FALSE = (*ex.ARITHMETIC, *ex.NUMERIC_FUNCTIONS, *ex.STRING_FUNCTIONS)
 
 
@@ -47,18 +45,7 @@ class SremBuilder(SharedBuilder):
         return n.Either((body, n.EPSILON), span)
 
     def counted(self, span: Span, body: Expression, sign: Token) -> Expression:
-        """Copies of the body, as many as needed; those beyond the fewest may be left out."""
-        least, most = parse_loop_bounds(sign, token_span(sign))
-        copies = most or least
-        if copies > _MAX_ROUNDS:
-            reason = f"an SREM repeats at most {_MAX_ROUNDS:,} times"
-            raise QueryError(reason, span=token_span(sign), fix="use + or *, and bound it by WITHIN … EVENTS")
-        if copies * n.count_tests(body, {}) > _MAX_TESTS:
-            reason = "loops inside loops repeat too much"
-            raise LimitError("pattern_tests", _MAX_TESTS, reason=reason, fix="count to less, or use + and *")
-        optional = n.Either((body, n.EPSILON), span)
-        rest = [n.Star(body, span)] if most is None else [optional] * (most - least)
-        return n.Concat((*[body] * least, *rest), span)
+        return n.Repeat(body, *parse_loop_bounds(sign, token_span(sign)), span)
 
     def nothing(self, span: Span) -> Expression:
         return n.Concat((), span)

@@ -85,7 +85,18 @@ class Plus(_Tree):
     __hash__ = _Tree.__hash__
 
 
-Expression = Test | Concat | Either | Star | Plus
+@dataclass(frozen=True)
+class Repeat(_Tree):
+    """`e{least,most}`: `e . e . …`, from `least` to `most` times, without a bound where that is None."""
+
+    body: Expression
+    least: int
+    most: int | None
+    span: Span = field(default=NOWHERE, compare=False)
+    __hash__ = _Tree.__hash__
+
+
+Expression = Test | Concat | Either | Star | Plus | Repeat
 
 EPSILON = Concat()  # ε: the empty string alone
 EMPTY = Test(FALSE)  # ∅: no string
@@ -113,15 +124,6 @@ def tests(expression: Expression) -> Iterator[Test]:
         yield expression
     for child in children(expression):
         yield from tests(child)
-
-
-def count_tests(expression: Expression, known: dict[int, int]) -> int:
-    """How many tests it has. Copies are one object: `known` has the counts of those that were seen, by identity."""
-    if isinstance(expression, Test):
-        return 1
-    if id(expression) not in known:
-        known[id(expression)] = sum(count_tests(child, known) for child in children(expression))
-    return known[id(expression)]
 
 
 def written_registers(expression: Expression) -> frozenset[str]:
@@ -153,11 +155,19 @@ def _text(expression: Expression, outer: int) -> str:
     elif isinstance(expression, Either):
         strength, body = _EITHER, " | ".join(_text(part, _EITHER) for part in expression.parts)
     else:
-        return f"{_repeat_text(expression.body)}{'*' if isinstance(expression, Star) else '+'}"
+        return f"{_repeat_text(expression.body)}{_sign(expression)}"
     return body if strength > outer else f"({body})"
 
 
+def _sign(loop: Star | Plus | Repeat) -> str:
+    if isinstance(loop, Star | Plus):
+        return "*" if isinstance(loop, Star) else "+"
+    if loop.least == loop.most:
+        return f"{{{loop.least}}}"
+    return f"{{{loop.least},}}" if loop.most is None else f"{{{loop.least or ''},{loop.most}}}"
+
+
 def _repeat_text(body: Expression) -> str:
-    """What stands before `*`, `+` or `?`. `[a] -> r*` would be the same, but is easily misread."""
+    """What stands before `*`, `+`, `?` or `{n,m}`. `[a] -> r*` would be the same, but is easily misread."""
     text = _text(body, _REPEAT)
     return f"({text})" if isinstance(body, Test) and body.writes else text

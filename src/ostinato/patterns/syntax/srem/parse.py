@@ -39,7 +39,8 @@ def _check_reads(expression: Expression, before: frozenset[str]) -> None:
             _check_reads(part, before)
             before |= n.written_registers(part)
     else:
-        if isinstance(expression, n.Star | n.Plus):  # one round may read what the round before it wrote
+        rounds = expression.most if isinstance(expression, n.Repeat) else None
+        if not isinstance(expression, n.Either) and rounds != 1:  # one round may read what the round before it wrote
             before |= n.written_registers(expression)
         for child in n.children(expression):
             _check_reads(child, before)

@@ -11,7 +11,7 @@ import pytest
 from ostinato.core.expressions import CURRENT, TRUE, Attribute, Call, Expr, Literal
 from ostinato.core.text.grammar import MAX_DEPTH
 from ostinato.core.window_clause import Window
-from ostinato.errors import LimitError, QueryError
+from ostinato.errors import QueryError
 from ostinato.patterns.syntax.srem import nodes as n
 from ostinato.patterns.syntax.srem.nodes import Expression
 from ostinato.patterns.syntax.srem.parse import parse
@@ -61,9 +61,10 @@ def test_the_example_of_the_paper() -> None:
         ("({A} . {B})*", n.Star(n.Concat((A, B)))),
         ("{A}*+", n.Plus(n.Star(A))),
         ("{A}?", n.Either((A, n.EPSILON))),
-        ("{A}{2}", n.Concat((A, A))),
-        ("{A}{1,}", n.Concat((A, n.Star(A)))),
-        ("{A}{1,2}", n.Concat((A, n.Either((A, n.EPSILON))))),
+        ("{A}{2}", n.Repeat(A, 2, 2)),
+        ("{A}{2,}", n.Repeat(A, 2, None)),
+        ("{A}{,2}", n.Repeat(A, 0, 2)),
+        ("({A} . {B}){1,2}*", n.Star(n.Repeat(n.Concat((A, B)), 1, 2))),
         ("({A} -> r)+", n.Plus(n.Test(A.test, ("r",)))),
         ("{A} -> r+", n.Plus(n.Test(A.test, ("r",)))),
         ("(({A}))", A),
@@ -76,11 +77,13 @@ def test_operators(text: str, meant: Expression) -> None:
     assert expression(n.to_text(meant)) == meant
 
 
-def test_rounds_are_bounded() -> None:
-    with pytest.raises(QueryError, match="at most 1,000 times"):
-        expression("true{1001}")
-    with pytest.raises(LimitError, match="pattern_tests=10,000"):
-        expression("((true{1,200}){1,200}){1,200}")
+def test_a_round_reads_what_the_round_before_it_wrote() -> None:
+    expression("(true -> r | [v > r.v]){1,3}")
+    with pytest.raises(QueryError, match="register `r` is never written before this"):
+        expression("(true -> r | [v > r.v]){1}")
+
+
+def test_rounds_are_numbers() -> None:
     with pytest.raises(QueryError, match="a number of rounds is missing"):
         expression("true{}")
 
