@@ -282,9 +282,16 @@ def _number(text: str, span: Span) -> int | float:
         raise QueryError("the number is too large", span=span, fix="the largest is about 1.8e308")
     if not text.isdecimal():
         return value
-    if int(text) > LARGEST:
+    whole = parse_whole(text)
+    if whole > LARGEST:
         raise QueryError("the number does not fit in 64 bits", span=span, fix=f"make it a decimal: {text}.0")
-    return int(text)
+    return whole
+
+
+def parse_whole(digits: str) -> int:
+    """The number; Python does not read thousands of digits, so one beyond 64 bits gives another beyond them."""
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) <= len(str(LARGEST)) else LARGEST + 1
 
 
 def _maybe_not(negate: Token | None, expr: ex.Call) -> Expr:

@@ -24,6 +24,7 @@ _WORD = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 CLAUSES = ("PARTITION", "WITHIN", "CONSUME", "LIMIT")
+_RLIKE = ("~", "REGEXP", "MATCHES", "REGEX", "SIMILAR")
 OPENING = {")": "(", "]": "[", "}": "{"}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -232,8 +233,14 @@ def advise_condition(place: ErrorPlace) -> Advice | None:
     words = [word.upper() for word in place.before]
     if "CASE" in words and "_WHEN" not in place.accepts and (place.last() == "CASE" or place.found.upper() == "WHEN"):
         return Advice("CASE takes conditions", "write CASE WHEN x.a = 1 THEN … ELSE … END")
-    if place.found.upper() == "DISTINCT" and place.last() == "SELECT":
-        return Advice("every row of an answer is distinct already", "remove DISTINCT")
+    if place.found == "," and "_AS" in place.accepts and _open_call(place) in ("CAST", "TRY_CAST"):
+        return Advice(place.reason, f"write AS before the type: {_open_call(place)}(x.attr AS {place.after or 'int'})")
+    if (place.found, place.after) == (":", ":") and place.in_condition:
+        return Advice("`::` is not an operator", "cast with CAST: CAST(x.a AS int)")
+    if place.found.upper() in _RLIKE and (place.in_condition or place.last() == "="):
+        return Advice(f"`{place.found}` is not an operator", "regular expressions are matched by RLIKE: x.n RLIKE 'a'")
+    if place.found.upper() == "ILIKE" and place.in_condition:
+        return Advice(f"`{place.found}` is not an operator", "compare in lower case: lower(x.n) LIKE 'a%'")
     if place.found in (*COMPARISONS, "<>") and place.in_condition:
         return Advice("comparisons cannot be chained", "write x.a BETWEEN 1 AND 5, or x.a > 1 AND x.a < 5")
     if place.found[:1] == "'" and place.in_condition and place.last() in ("DATE", "TIME", "DATETIME"):
@@ -241,6 +248,12 @@ def advise_condition(place: ErrorPlace) -> Advice | None:
     if place.last() == "IN":
         return Advice(place.reason, "write a list in brackets: x.a IN (1, 2, 3)")
     return None
+
+
+def _open_call(place: ErrorPlace) -> str:
+    """The word before the innermost open bracket, in capitals."""
+    at = place.spans.index(place.open_brackets[-1][1]) if place.open_brackets else 0
+    return place.before[at - 1].upper() if at else ""
 
 
 def advise_operator(place: ErrorPlace, language: str, fixes: Mapping[str, str]) -> Advice | None:

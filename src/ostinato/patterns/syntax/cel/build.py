@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from typing import Literal as OneOf
 
 from ostinato.core.expressions import AGGREGATE_FUNCTIONS, PREV, Expr, to_text
-from ostinato.core.text.build import FUNCTIONS, Clause, SharedBuilder, flat_call, merge_clauses, unquote_name
+from ostinato.core.text.build import FUNCTIONS, Clause, SharedBuilder, flat_call, merge_clauses, parse_whole, unquote_name
 from ostinato.core.text.grammar import token_span
 from ostinato.core.units import LARGEST
 from ostinato.errors import QueryError, Span
@@ -95,10 +95,10 @@ class CelBuilder(SharedBuilder):
         return "AFTER MATCH SKIP", span, {"consume": "NONE", "skip": skip}
 
     def limit(self, span: Span, number: Token) -> Clause:
-        if not number.isdecimal() or not 0 < int(number) <= LARGEST:
+        if not number.isdecimal() or not 0 < parse_whole(number) <= LARGEST:
             reason = f"there cannot be at most {number} matches"
             raise QueryError(reason, span=token_span(number), fix=f"give a whole number from 1 to {LARGEST}")
-        return "LIMIT", span, {"limit": int(number)}
+        return "LIMIT", span, {"limit": parse_whole(number)}
 
     def timeout(self, span: Span) -> Clause:
         return "WITH TIMEOUT ROWS", span, {"timeout": n.Timeout(span)}
@@ -134,6 +134,9 @@ class CelBuilder(SharedBuilder):
         return n.Sequence(parts, "->", span)
 
     def adjacent(self, span: Span, *parts: Formula) -> Formula:
+        if _all_absent(parts[-1]) and len(parts[-1].parts) > 1:
+            fix = "write one event with a condition: A : NOT (ANY AS n FILTER n.type IN ('B', 'C'))"
+            raise QueryError("NOT after `:` takes a single event", span=parts[-1].span, fix=fix)
         return n.Sequence(parts, ":", span)
 
     def loop(self, span: Span, body: Formula, sign: Token) -> Formula:

@@ -19,6 +19,11 @@ _LOOP = (
 _NOT_LATER = "write NOT between two events: A ; NOT B ; C; or at the end with a time: A ; NOT B FOR 5 minutes"
 _NOT_NEXT = "write NOT after `:`: A : NOT B, or A : NOT B ; C"
 _TIMEOUT = "write WITH TIMEOUT ROWS for what did not complete in time: A ; B WITHIN 10 minutes WITH TIMEOUT ROWS"
+_TIMER = "write WITHIN 5 seconds at the end for how long a match may take, or NOT B FOR 5 seconds for what does not come"
+_PER_MATCH = "leave it out: each match is a row, and SELECT * … gives the positions of its events"
+_EVERY_MATCH = "leave it out: every match is given, as soon as it is known"
+_RESULT = "list what to show before the pattern: SELECT a.price WHERE A AS a ; B AS b"
+_IN_BRACES = "in braces after the event: A{3}, A{2,5} or A{2,}"
 
 # Where an event could begin, so that they were taken for one, and the error is at the next word.
 _PREFIXES = {
@@ -58,7 +63,13 @@ _INFIXES = {
     "ORDER": "events are in order of time, and matches in order of their last event; sort the answer afterwards",
     "HAVING": "write FILTER and a condition: A AS a ; B AS b FILTER a.price < b.price",
     "WHEN": "write FILTER before the condition: A AS a FILTER a.price > 10",
+    "ALLOW": "leave it out: matches may overlap; AFTER MATCH SKIP PAST LAST ROW keeps them apart",
+    "EMIT": _EVERY_MATCH,
+    "OUTPUT": _EVERY_MATCH,
+    "INSERT": _EVERY_MATCH,
+    "RETURN": _RESULT,
 }
+_TWO_WORDS = {("ONE", "ROW"), ("ALL", "ROWS")}
 
 
 def advise_foreign_word(place: ErrorPlace) -> Advice | None:
@@ -68,9 +79,45 @@ def advise_foreign_word(place: ErrorPlace) -> Advice | None:
         return Advice(f"`{place.found}` is not a clause of CEL", _TIMEOUT)
     if "_SEMICOLON" not in place.accepts or place.after.upper() == "AS":
         return None
+    if (place.found.upper(), place.after.upper()) in _TWO_WORDS:
+        return Advice(f"`{place.found} {place.after}` is not a clause of CEL", _PER_MATCH)
+    if (place.found.upper(), place.after) == ("TIMER", ":"):
+        return Advice(f"`{place.found}` is not a word of CEL", _TIMER)
+    if (place.found, place.last(2), place.last(3)) == ("(", ":", "TIMER"):
+        return Advice(f"`{place.before[-3]}` is not a word of CEL", _TIMER, place.spans[-3])
     if place.found.upper() in _INFIXES:
         return Advice(f"`{place.found}` is not a word of CEL", _INFIXES[place.found.upper()])
     prefix = place.last()
     if prefix in _PREFIXES and (place.found == "(" or place.found[:1].isalpha()):
         return Advice(f"`{place.before[-1]}` is not a word of CEL", _PREFIXES[prefix], place.spans[-1])
+    return None
+
+
+def advise_select(place: ErrorPlace) -> Advice | None:
+    """Languages that begin with FROM, or end with SELECT."""
+    if place.found.upper() == "FROM" and not place.before:
+        return Advice(f"`{place.found}` cannot begin a query", _RESULT)
+    if place.found.upper() == "SELECT" and "_WITHIN" in place.accepts:
+        return Advice(f"`{place.found}` comes first", _RESULT)
+    return None
+
+
+def advise_counted_event(place: ErrorPlace) -> Advice | None:
+    """Siddhi's `A<2:5>`, Esper's `[2:5] A`."""
+    if place.found == "<" and {"_SEMICOLON", "_AS"} <= place.accepts and (place.after.isdigit() or place.after == ":"):
+        return Advice("`<` does not count rounds", f"write the number of rounds {_IN_BRACES}")
+    if place.last() == "[" and place.found.isdigit() and "ANY" in place.accepts:
+        return Advice("a number of rounds comes after what it repeats", f"write it {_IN_BRACES}")
+    return None
+
+
+def advise_condition_of_event(place: ErrorPlace) -> Advice | None:
+    """Siddhi's `e1=A[price > 10]`, Esper's `e1=A(price > 10)`."""
+    if "_SEMICOLON" not in place.accepts or "_AS" not in place.accepts:
+        return None
+    if place.found == "=" and place.after[:1].isalpha():
+        return Advice("a name comes after its event", f"write {place.after} AS {place.before[-1]}")
+    if place.found in ("[", "("):
+        fix = "name the event, and bracket it with its condition: (A AS a FILTER a.price > 10) ; B"
+        return Advice("conditions on events come after FILTER", fix)
     return None

@@ -8,7 +8,12 @@ from ostinato.core.expressions import COMPARISONS
 from ostinato.core.text import messages
 from ostinato.core.text.messages import Advice, ErrorPlace, Slip, Wording
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.patterns.syntax.cel.foreign_words import advise_foreign_word
+from ostinato.patterns.syntax.cel.foreign_words import (
+    advise_condition_of_event,
+    advise_counted_event,
+    advise_foreign_word,
+    advise_select,
+)
 from ostinato.patterns.syntax.languages import SREM
 
 if TYPE_CHECKING:
@@ -83,6 +88,10 @@ def _select_list(place: ErrorPlace) -> Advice | None:
     words = [word.upper() for word in place.before]
     if words[:1] != ["SELECT"] or "WHERE" in words:
         return None
+    if words[1:] in (["DISTINCT"], ["DISTINCT", "*"]):
+        return Advice("every row of an answer is distinct already", "remove DISTINCT", place.spans[1])
+    if len(words) > 3 and words[1] in _STRATEGIES and words[2:4] == ["FIRST", "*"]:
+        return Advice("FIRST comes before the strategy", f"write SELECT FIRST {words[1]} *", place.spans[2])
     if len(words) == 3 and words[2] == "*" and place.found.upper() in ("WHERE", "FROM"):
         reason = f"unknown selection strategy `{place.before[1]}`"
         return Advice(reason, did_you_mean(words[1], _STRATEGIES), place.spans[1])
@@ -173,9 +182,12 @@ _SLIPS: tuple[Slip, ...] = (
     messages.advise_unclosed_quote,
     messages.advise_double_quotes,
     _foreign_operator,
-    _select_list,
-    messages.advise_brackets,
     messages.advise_unit,
+    messages.advise_condition,
+    advise_select,
+    _select_list,
+    advise_counted_event,
+    messages.advise_brackets,
     messages.advise_field,
     messages.advise_window,
     messages.advise_missing_by,
@@ -183,13 +195,13 @@ _SLIPS: tuple[Slip, ...] = (
     messages.advise_keyword_as_name,
     advise_foreign_word,
     _where_for_filter,
+    advise_condition_of_event,
     _joined_events,
     _how_long,
     _two_events,
     _after_filter,
     _repeat_after_filter,
     _count_star,
-    messages.advise_condition,
     messages.advise_dangling_operator,
     _out_of_order,
 )
