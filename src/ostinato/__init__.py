@@ -112,7 +112,7 @@ def srem(text: str) -> SremQuery:
 
 
 def funnel(
-    steps: Sequence[str], *, within: str | float | timedelta | None = None, by: str | Sequence[str] = ()
+    steps: Sequence[str], *, within: str | float | timedelta | None = None, by: str | Sequence[str] | None = None
 ) -> Funnel:
     """How far each key gets along some steps: `funnel([…], within="1 hour", by="user").detect(events)`.
 

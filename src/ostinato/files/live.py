@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from ostinato.errors import DataError
 from ostinato.files.reader import EventReader, OnError, open_events
 from ostinato.files.source import BadRow
 
@@ -66,18 +68,24 @@ class LiveEvents:
             yield ipc.open_file(whole).read_all() if self.form == "arrow" else pq.read_table(whole)
             return
         with tempfile.TemporaryDirectory(prefix="ostinato-") as folder:
-            file, header = Path(folder) / f"{STANDARD_INPUT}.{self.form}", b""
+            file, header, before = Path(folder) / f"{STANDARD_INPUT}.{self.form}", b"", 0
             for lines in self._lines():
                 if self.form == "csv" and not header:
                     header, _, lines = lines.partition(b"\n")
                     header += b"\n"
                 file.write_bytes(header + lines)
-                yield from self._of_file(open_events(file, kinds=self._kinds, on_error=self._on_error))
+                try:
+                    reader = open_events(file, kinds=self._kinds, on_error=self._on_error)
+                    yield from self._of_file(reader, before)
+                except DataError as error:
+                    raise error.replace(source=_of_stream(error.source, file, before)) from None
+                before += lines.count(b"\n")
 
-    def _of_file(self, reader: EventReader) -> Iterator[pa.Table]:
+    def _of_file(self, reader: EventReader, before: int) -> Iterator[pa.Table]:
+        """The rows of a block; `before` lines came before it, without the header."""
         yield from reader
         self.bad_count += reader.bad_count
-        self.bad_rows += reader.bad_rows
+        self.bad_rows += [replace(bad, file=STANDARD_INPUT, line=bad.line + before) for bad in reader.bad_rows]
 
     def _lines(self) -> Iterator[bytes]:
         """Whole lines, as many as have come."""
@@ -92,6 +100,15 @@ class LiveEvents:
             block = self._stream.read1(_BLOCK)
         if rest.strip():
             yield rest + b"\n"
+
+
+def _of_stream(source: str | None, file: Path, before: int) -> str | None:
+    """A place in the file of a block, as one in the stream."""
+    if source is None or not source.startswith(str(file)):
+        return source
+    place = source.removeprefix(str(file))
+    line = place.removeprefix(", line ")
+    return f"{STANDARD_INPUT}, line {int(line) + before}" if line.isdecimal() else f"{STANDARD_INPUT}{place}"
 
 
 def _table(batch: pa.RecordBatch) -> pa.Table:

@@ -10,6 +10,7 @@ import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 import pytest
 
+from ostinato.errors import DataError
 from ostinato.files.live import LiveEvents
 
 TABLE = pa.table({"type": ["A", "B", "A"], "ts": [1, 2, 3]})
@@ -64,6 +65,14 @@ def test_bad_lines_are_collected() -> None:
     reader = LiveEvents(Pipe(b'{"type": "A"}\nrubbish\n{"type": "B"}\n', 14), {}, "collect")
     assert [row["type"] for table in reader for row in table.to_pylist()] == ["A", "B"]
     assert reader.bad_count == len(reader.bad_rows) == 1
+    assert [(bad.file, bad.line) for bad in reader.bad_rows] == [("standard input", 2)]
+
+
+@pytest.mark.parametrize("size", [15, 10**6])
+@pytest.mark.parametrize("data", [b'{"a": 12345}\n{"a": 12345}\n{bad\n', b'a,b\n123456789,12345\n"12345\n'])
+def test_an_error_names_the_line_of_the_stream(data: bytes, size: int) -> None:
+    with pytest.raises(DataError, match="^standard input, line 3: "):
+        list(LiveEvents(Pipe(data, size), {}, "raise"))
 
 
 def test_columns_of_earlier_rows_stay() -> None:

@@ -162,3 +162,14 @@ def test_utf_16_is_told(tmp_path: Path, name: str) -> None:
     path.write_text("type,v\nA,1\n", encoding="utf-16")
     with pytest.raises(DataError, match="UTF-16"):
         open_events(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"), [("nofile.jsonl", "check the path"), ("e.jsnl", "did you mean `e.jsonl`?"), ("f", "check the path")]
+)
+def test_a_file_is_offered_where_its_name_is_close(tmp_path: Path, name: str, fix: str) -> None:
+    for each in ("e.jsonl", "e.csv", "other.csv"):
+        (tmp_path / each).touch()
+    with pytest.raises(DataError, match="there is no such file") as caught:
+        open_events(tmp_path / name)
+    assert caught.value.fix == fix

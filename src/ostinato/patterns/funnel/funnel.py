@@ -41,9 +41,9 @@ class Funnel:
     by: tuple[str, ...]
 
     @classmethod
-    def of(cls, steps: Any, within: str | float | timedelta | None, by: str | Sequence[str]) -> Funnel:
+    def of(cls, steps: Any, within: str | float | timedelta | None, by: str | Sequence[str] | None) -> Funnel:
         given = None if within is None else parse_delay(within, "within")
-        funnel = cls(parse_steps(steps), given, check_column_names("by", by))
+        funnel = cls(parse_steps(steps), given, check_column_names("by", by or ()))
         for name in funnel.by:
             if name in _COLUMNS:
                 reason = f"the answer of a funnel has a column `{name}` of its own, so it cannot be `by` {name}"

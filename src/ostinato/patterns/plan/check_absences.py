@@ -84,13 +84,16 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             _check_inner_absences(part, filtered=isinstance(formula, n.Filter))
             continue
         if not isinstance(formula, n.Sequence):
-            raise QueryError(f"NOT cannot be {_PLACES[type(formula)]}", span=part.span, fix=fix)
+            instead = _INSTEAD_OF_AND if isinstance(formula, n.And) else fix
+            raise QueryError(f"NOT cannot be {_PLACES[type(formula)]}", span=part.span, fix=instead)
         if formula.link == "->":
-            raise QueryError("NOT cannot stand next to `->`", span=part.span, fix="use `;` on both sides of NOT")
+            last = index == len(formula.parts) - 1
+            instead = "use `;` before NOT: A ; NOT B FOR 5 minutes" if last else "use `;` on both sides: A ; NOT B ; C"
+            raise QueryError("NOT cannot stand next to `->`", span=part.span, fix=instead)
         before, after = formula.parts[:index], formula.parts[index:]
         if isinstance(part, n.AbsentFormula) and all(isinstance(each, n.Absent | n.AbsentFormula) for each in after):
             reason = "NOT of several events stands between two parts of a sequence; at the end it takes a single event"
-            raise QueryError(reason, span=part.span, fix="give one NOT per event: A ; NOT B ; NOT C WITHIN 10 minutes")
+            raise QueryError(reason, span=part.span, fix="name an event after it: A ; NOT (B ; C) ; D")
         if all(isinstance(other, n.Absent | n.AbsentFormula) for other in before):
             reason = "NOT cannot come first: it needs an event before it, from which on nothing may come"
             how_long = "say for how long before the first event it does not come: NOT H FOR 5 minutes ; T AS x"
@@ -167,4 +170,5 @@ _INSTEAD_OF_COLON = (
     "for one event between the two that is no B: A : (ANY AS n FILTER n.type != 'B') : C; for any number of them, use "
     "`;` on both sides: A ; NOT B ; C; for what C itself must not be: A : (C AS c FILTER …)"
 )
+_INSTEAD_OF_AND = "for no C until B write A ; NOT C ; B; for no C in a time after A, A ; NOT C FOR 5 minutes"
 _PLACES = {n.Or: "a branch of OR", n.Repeat: "what a + repeats", n.Optional: "optional", n.And: "a part of AND"}

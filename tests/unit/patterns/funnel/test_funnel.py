@@ -132,3 +132,9 @@ def test_as_the_definition_says(drawn: list[tuple[str, int, int]], steps: list[s
         chain = furthest_chain([events[place] for place in own], tests, times, within)
         want[key] = [own[place] for place in chain]
     assert dict(zip(found["k"].to_pylist(), found["positions"].to_pylist(), strict=True)) == want
+
+
+def test_an_unknown_attribute_is_shown_without_a_line_of_text() -> None:
+    with pytest.raises(ost.QueryError) as caught:
+        ost.funnel(["A AS x FILTER x.z > 1"], by=None).detect([{"ts": 1, "type": "A", "v": 1}])
+    assert str(caught.value) == "unknown attribute `z` of A\nfix: known names: `ts`, `type`, `v`"
