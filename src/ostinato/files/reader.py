@@ -156,7 +156,9 @@ def expand_path(path: Path, extensions: tuple[str, ...], what: str) -> list[Path
             "no file matches", source=str(path), fix="check the pattern, and quote it so that the shell leaves it alone"
         )
     near = [file.name for file in path.parent.iterdir() if file.is_file()] if path.parent.is_dir() else []
-    alike = [name for name in near if difflib.get_close_matches(path.stem, [Path(name).stem])]  # not its extension alone
+    alike = [
+        name for name in near if difflib.get_close_matches(path.stem, [Path(name).stem])
+    ]  # not its extension alone
     close = difflib.get_close_matches(path.name, alike, n=2, cutoff=0.75)
     raise DataError("there is no such file", source=str(path), fix=did_you_mean(path.name, close) or "check the path")
 

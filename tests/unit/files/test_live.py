@@ -71,7 +71,7 @@ def test_bad_lines_are_collected() -> None:
 @pytest.mark.parametrize("size", [15, 10**6])
 @pytest.mark.parametrize("data", [b'{"a": 12345}\n{"a": 12345}\n{bad\n', b'a,b\n123456789,12345\n"12345\n'])
 def test_an_error_names_the_line_of_the_stream(data: bytes, size: int) -> None:
-    with pytest.raises(DataError, match="^standard input, line 3: "):
+    with pytest.raises(DataError, match=r"^standard input, line 3: "):
         list(LiveEvents(Pipe(data, size), {}, "raise"))
 
 

@@ -165,7 +165,8 @@ def test_utf_16_is_told(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "fix"), [("nofile.jsonl", "check the path"), ("e.jsnl", "did you mean `e.jsonl`?"), ("f", "check the path")]
+    ("name", "fix"),
+    [("nofile.jsonl", "check the path"), ("e.jsnl", "did you mean `e.jsonl`?"), ("f", "check the path")],
 )
 def test_a_file_is_offered_where_its_name_is_close(tmp_path: Path, name: str, fix: str) -> None:
     for each in ("e.jsonl", "e.csv", "other.csv"):

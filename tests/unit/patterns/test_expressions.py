@@ -226,3 +226,9 @@ def test_groups_with_conditions_between_events() -> None:
     assert groups(query) == [{"v": [0, 1]}, {"v": [2, 3]}]
     query = "SELECT NXT g.v WHERE (A AS x ; (B AS y FILTER y.v > x.v)+) AS g ; C"
     assert groups(query) == [{"v": [0, 1, 3]}]
+
+
+def test_case_of_earlier_rounds_is_several_conditions() -> None:
+    with pytest.raises(QueryError, match="CASE cannot be applied to what comes of earlier rounds") as caught:
+        ost.cel("(A AS x FILTER CASE WHEN prev(x.v) > 1 THEN 1 END = 1)+")
+    assert caught.value.fix == "write one condition for each branch, joined by OR"

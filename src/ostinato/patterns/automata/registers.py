@@ -167,13 +167,13 @@ class Registers:
             return self._separate(equal[0] if len(equal) == 1 else ex.Call("or", equal, expr.span))
         if expr.op not in _MIXES:
             fix = "apply it to each event on its own, and compare the results"
-            if expr.op == ex.CASE:
-                fix = "write one condition for each branch, joined by OR"
             name = expr.op.upper() if expr.op in (ex.CASE, *ex.CASTS, "like", "rlike") else expr.op
             reason = f"{name} cannot combine attributes of different events"
             if looks_back and len(owners) == 1:
                 reason = f"{name} cannot be applied to what comes of earlier rounds"
                 fix = f"apply it to each event, inside the brackets: prev({name}(x.a))"
+            if expr.op == ex.CASE:
+                fix = "write one condition for each branch, joined by OR"
             raise QueryError(reason, span=expr.span, fix=fix)
         return Apply(expr.op, tuple(self._separate(arg) for arg in expr.args))
 

@@ -134,8 +134,8 @@ class TermEncoder:
         if not group or not group <= self._integers or not pa.types.is_decimal(found.type):
             raise DataError(
                 f"`{to_text(self._exprs[term])}` leaves 64-bit integers, and events are more than compared by it",
-                fix="compare it with whole numbers and nothing else, or with smaller ones; float64 would not tell those "
-                "above 2**53 apart",
+                fix="compare it with whole numbers and nothing else, or with smaller ones; float64 would not tell "
+                "those above 2**53 apart",
             )
         if term in self.wide:
             return True

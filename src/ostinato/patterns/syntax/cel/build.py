@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, TypeGuard, cast
 from typing import Literal as OneOf
 
 from ostinato.core.expressions import AGGREGATE_FUNCTIONS, PREV, Expr, to_text
-from ostinato.core.text.build import FUNCTIONS, Clause, SharedBuilder, flat_call, merge_clauses, parse_whole, unquote_name
+from ostinato.core.text.build import (
+    FUNCTIONS,
+    Clause,
+    SharedBuilder,
+    flat_call,
+    merge_clauses,
+    parse_whole,
+    unquote_name,
+)
 from ostinato.core.text.grammar import token_span
 from ostinato.core.units import LARGEST
 from ostinato.errors import QueryError, Span

@@ -19,7 +19,9 @@ _LOOP = (
 _NOT_LATER = "write NOT between two events: A ; NOT B ; C; or at the end with a time: A ; NOT B FOR 5 minutes"
 _NOT_NEXT = "write NOT after `:`: A : NOT B, or A : NOT B ; C"
 _TIMEOUT = "write WITH TIMEOUT ROWS for what did not complete in time: A ; B WITHIN 10 minutes WITH TIMEOUT ROWS"
-_TIMER = "write WITHIN 5 seconds at the end for how long a match may take, or NOT B FOR 5 seconds for what does not come"
+_TIMER = (
+    "write WITHIN 5 seconds at the end for how long a match may take, or NOT B FOR 5 seconds for what does not come"
+)
 _PER_MATCH = "leave it out: each match is a row, and SELECT * … gives the positions of its events"
 _EVERY_MATCH = "leave it out: every match is given, as soon as it is known"
 _RESULT = "list what to show before the pattern: SELECT a.price WHERE A AS a ; B AS b"
