@@ -204,7 +204,7 @@ class QueryError(OstinatoError):
         return self if self.text is not None else self.replace(text=text)
 
     def _lines(self, reason: str) -> list[str]:
-        if not self.text or self.span is None:
+        if self.text is None or self.span is None:
             return [reason]
         return [reason, _excerpt(self.text, self.span)]
 

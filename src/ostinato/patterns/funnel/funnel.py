@@ -101,7 +101,10 @@ class Funnel:
             "order_by": check_column_names("order_by", order_by),
         }
         engine = Engine(self.compiled, EngineOptions(binding))
-        released = engine.order_batch(data)
+        try:
+            released = engine.order_batch(data)
+        except QueryError as error:  # the steps have no text in common that a place could be shown in
+            raise error.replace(span=None) from None
         stream, rows = engine.stream, released.rows
         events = stream.events(rows, released.positions, released.order)
         places, masks, ends = _by_key(events, self._masks(stream), keyed=bool(self.by))

@@ -426,3 +426,10 @@ def test_as_many_values_as_are_told_apart() -> None:
     assert found(PAIR + condition.replace("x.c61 = ", "x.c60 = "), pa.table(columns)) == []
     with pytest.raises(ost.LimitError, match="63"):
         ost.cel(f"{PAIR} {condition} AND x.c62 = y.d62")
+
+
+def test_large_whole_numbers_are_not_sent_to_floats() -> None:
+    table = pa.table({"type": ["A", "B"], "h": pa.array([2**63 + 1, 2**63 + 5], pa.uint64())})
+    with pytest.raises(ost.DataError, match="leaves 64-bit integers") as caught:
+        ost.cel("A AS x ; B AS y FILTER y.h - x.h < 2").detect(table)
+    assert "float64 would not tell those above 2**53 apart" in (caught.value.fix or "")
