@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import ostinato as ost
@@ -84,15 +84,71 @@ def test_a_restored_engine_goes_on(asked: list[Query], rows: list[Row], cut: int
     whole, first = ost.engine(named, limits=FEW, lateness=1), ost.engine(named, limits=FEW, lateness=1)
     for row in [table([]), *rows[:cut]]:
         assert first.push(row).counts() == whole.push(row).counts()
-    second = ost.LiveEngine.restore(first.snapshot())
+    data = first.snapshot()
+    second, third = ost.LiveEngine.restore(data), ost.engine(named, limits=FEW, lateness=1)
+    for row in [table([]), *reversed(rows)]:  # it has been elsewhere
+        third.push(row)
+    if set(third.queries) == set(named):
+        third.resume(data)
+    else:
+        third = ost.LiveEngine.restore(data)
     assert second.queries == whole.queries
     for row in rows[cut:]:
-        assert list(second.push(row)) == list(whole.push(row))
-    assert list(second.flush()) == list(whole.flush())
-    numbers, expected = second.stats(), whole.stats()
-    assert (numbers.events, numbers.late) == (expected.events, expected.late)
-    for name, each in expected.queries.items():
-        assert (numbers.queries[name].matches, numbers.queries[name].events) == (each.matches, each.events)
+        expected = list(whole.push(row))
+        assert list(second.push(row)) == expected
+        assert list(third.push(row)) == expected
+    expected = list(whole.flush())
+    assert list(second.flush()) == expected
+    assert list(third.flush()) == expected
+    for engine in (second, third):
+        numbers, wanted = engine.stats(), whole.stats()
+        assert (numbers.events, numbers.late) == (wanted.events, wanted.late)
+        for name, each in wanted.queries.items():
+            assert (numbers.queries[name].matches, numbers.queries[name].events) == (each.matches, each.events)
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(queries(wider_filters=True) | correlated_queries(), min_size=2, max_size=4),
+    streams(max_size=20),
+    st.data(),
+)
+def test_an_engine_with_other_queries_goes_on(asked: list[Query], rows: list[Row], data: st.DataObject) -> None:
+    """One query is new, one is gone; the others do not notice, and the new one begins where the engine goes on."""
+    named = name_queries(asked)
+    new, *others = named
+    assume(others)
+    gone, *kept = others
+    cut = data.draw(st.integers(0, len(rows)))
+    first = ost.engine({name: named[name] for name in others}, limits=FEW)
+    second = ost.engine({name: named[name] for name in [*reversed(kept), new]}, limits=FEW)
+    whole = ost.engine({name: named[name] for name in kept} or {gone: named[gone]}, limits=FEW)
+    begun = named[new].engine(limits=FEW)
+    for row in [table([]), *rows[:cut]]:
+        first.push(row)
+        whole.push(row)
+    for row in [table([]), *rows[cut // 2 :]]:
+        second.push(row)
+    if set(second.queries) != {*kept, new}:
+        return  # one has reached its limit
+    second.resume(first.snapshot())
+    begun.push(table([]))
+    for row in rows[cut:]:
+        found, expected = second.push(row).tables, whole.push(row).tables
+        for name in kept:
+            assert (name in found) == (name in expected)
+            if name in expected:
+                assert found[name].to_pylist() == expected[name].to_pylist()
+        try:
+            wanted = begun.push(row)
+        except LimitError:
+            return
+        answer = found.get(new, wanted.slice(0, 0))
+        if "positions" in wanted.column_names:
+            shifted = [[place + cut for place in places] for places in wanted["positions"].to_pylist()]
+            assert answer["positions"].to_pylist() == shifted
+        else:
+            assert answer.to_pylist() == wanted.to_pylist()
 
 
 @settings(max_examples=60)

@@ -18,7 +18,7 @@ from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front, PlainRows
 from ostinato.patterns.live.matches import Answers, LiveMatches
-from ostinato.patterns.live.snapshot import load_live, save_live
+from ostinato.patterns.live.snapshot import load_live, resume_live, save_live
 from ostinato.patterns.live.state import LiveState
 from ostinato.patterns.live.statistics import LiveStatistics
 from ostinato.patterns.plan.required_columns import required_attributes
@@ -278,6 +278,14 @@ class LiveEngine(LiveState):
         return self.front.clock.values(np.array([min(ticks)]))[0].as_py() if ticks else None
 
     @_locked
+    def expires(self) -> Any:
+        """The time at which `advance` can forget all partial matches that a window of time bounds; None: there are
+        none."""
+        if self.front is None or self.front.clock is None or (tick := self.shared.expiry()) is None:
+            return None
+        return self.front.clock.values(np.array([tick]))[0].as_py()
+
+    @_locked
     def flush(self) -> LiveMatches:
         """End the stream: read the events that still wait, and return the matches that waited for time to pass."""
         self._check_open()
@@ -294,6 +302,21 @@ class LiveEngine(LiveState):
     def snapshot(self) -> bytes:
         """The whole state, for `LiveEngine.restore`; a versioned, checked format without code."""
         return save_live(self)
+
+    @_locked
+    def resume(self, data: bytes | None) -> None:
+        """Go on from a snapshot, with the queries, columns and options that this engine has, and what it has looked up.
+
+        Queries that the snapshot does not have begin here; those that only it has are forgotten.
+
+        Parameters
+        ----------
+        data
+            What `snapshot` returned, of an engine for the same stream; None: begin anew.
+        """
+        if self.front is None:
+            raise DataError("the columns of the stream are not known yet", fix="push a batch (it may be empty) first")
+        resume_live(self, data)
 
     @staticmethod
     def restore(data: bytes) -> LiveEngine:

@@ -117,6 +117,12 @@ class Frames:
                 self._last_lows[number] = max(low, self._last_lows[number])
         return moved
 
+    def restart(self, read: int) -> None:
+        """Go on where so many events have been placed; keys are new, and bounds are not known."""
+        self.read, self._last_lows = read, [protocol.FOREVER] * len(self._lows)
+        for frame in self.keys:
+            frame.table, frame.counts = KeyTable(), np.zeros(0, np.int64)
+
     def continue_to(self, later: Frames, rows: pa.Table) -> None:
         """Begin so that after these rows events stand where they do in `later`, with the same keys."""
         self.read = later.read - len(rows)

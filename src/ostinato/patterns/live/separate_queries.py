@@ -57,16 +57,26 @@ class SeparateQueries:
 
     def add(self, name: str, engine: Engine, number: int | None) -> None:
         """`number` is that of a query that is watched."""
-        self.engines[name], self._single[name], self._seconds[name] = engine, SingleEvents.of(engine), 0.0
+        self.engines[name], self._seconds[name] = engine, 0.0
         if number is None:
             self._restless[name] = engine
         else:
             self.numbers[name] = number
         self._note(name)
 
+    def replace(self, name: str, engine: Engine) -> None:
+        """Go on with another engine."""
+        self.engines[name] = engine
+        if name in self._restless:
+            self._restless[name] = engine
+        self._single.pop(name, None)  # it is made when it is needed
+        self._waiting.set(name, None)
+        self._note(name)
+
     def remove(self, name: str) -> int | None:
         """Returns the number of a query that was watched."""
-        del self.engines[name], self._single[name], self._seconds[name]
+        del self.engines[name], self._seconds[name]
+        self._single.pop(name, None)
         self._restless.pop(name, None)
         self._changed.discard(name)
         self._waiting.set(name, None)
@@ -77,7 +87,7 @@ class SeparateQueries:
         """Go on with types for columns that held only NULL so far."""
         for name, engine in self.engines.items():
             engine.migrate_types(schema)
-            self._single[name] = SingleEvents.of(engine)
+            self._single.pop(name, None)
 
     def read(self, released: ReleasedRows, woken: Mapping[str, Sequence[Int64]], first_place: int) -> list[Answers]:
         """Read rows whose turn has come: all of them, or those that wake a query. The first of them in time is at a
@@ -107,6 +117,8 @@ class SeparateQueries:
         rows: list[pa.Table] = []
 
         def read(name: str, engine: Engine) -> pa.Table:
+            if name not in self._single:
+                self._single[name] = SingleEvents.of(engine)
             single = self._single[name]
             event = single.see(values, position) if single is not None else None
             if single is not None and event is not None:

@@ -17,6 +17,7 @@ from ostinato.core.jit import prefetch
 from ostinato.core.jit.array_struct import StructList
 from ostinato.core.reorder import ReleasedRows, written_out
 from ostinato.core.stopwatch import Stopwatch
+from ostinato.core.window_bounds import first_beyond
 from ostinato.errors import LimitError
 from ostinato.patterns.kernels import live, live_layout, protocol
 from ostinato.patterns.kernels.layout import DirectState
@@ -377,8 +378,9 @@ class SharedQueries:
 
     def set_counters(self, number: int, counted: Mapping[str, int]) -> None:
         self._refresh()
-        for name in (*_COUNTERS, "newest"):
-            getattr(self.state, name)[number] = counted[name]
+        for name in _COUNTERS:
+            getattr(self.state, name)[number] = counted.get(name, 0)
+        self.state.newest[number] = counted.get("newest", protocol.FOREVER)
 
     def follow_keys(self) -> None:
         """Let all queries see the key tables that the frames have now."""
@@ -409,7 +411,22 @@ class SharedQueries:
         if self.history.crowded:
             self._forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
+        """Forget all that can no longer matter."""
+        self._forget(fewest_keys=1)
+
+    def expiry(self) -> int | None:
+        """The tick of time at which all partial matches have expired that a window of time bounds; None: there are
+        none."""
+        ticks: list[int] = []
+        for number, engine in self.engines.items():
+            newest, ruler = int(self.state.newest[number]), engine.stream.ruler
+            window = engine.compiled.query.window
+            if engine.matcher.live and window is not None and ruler is not None and newest != protocol.FOREVER:
+                ticks.append(first_beyond(ruler, newest, window.amount))
+        return max(ticks, default=None)
+
+    def _forget(self, fewest_keys: int = _MANY_KEYS) -> None:
         frames = self.frames
         for number in self.engines:
             matcher, (key, _, low, _) = self._slots[number], self._frames_of[number]
@@ -421,17 +438,17 @@ class SharedQueries:
                     known = min(len(counts), len(frames.keys[key].counts))
                     counts[:known] = frames.keys[key].counts[:known]
             matcher.compact(frames.lowest(low))
-        self._forget_keys()
+        self._forget_keys(fewest_keys)
         live = [np.zeros(0, np.int64), *(self._slots[number].live_positions() for number in self.engines)]
         self.history.keep(np.unique(np.concatenate(live)))
         self.history.next_prune = max(self.history.next_prune, _ROWS_PER_QUERY * len(self.engines))
 
-    def _forget_keys(self) -> None:
+    def _forget_keys(self, fewest: int) -> None:
         """Forget keys without partial matches, once there are many and most have none."""
         for place, frame in enumerate(self.frames.keys):
             known = frame.table.size
             own = [number for number in self.engines if self._frames_of[number][0] == place]
-            if known < _MANY_KEYS or not own:
+            if known < fewest or not own:
                 continue
             live_keys = np.zeros(known, np.bool_)
             for number in own:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from ostinato.core.arrays import Bools, Int64
+import numpy as np
+import numpy.typing as npt
+
+from ostinato.core.arrays import Bools, Int32, Int64
 from ostinato.core.jit.array_struct import ArrayStruct
 from ostinato.patterns.automata.tables import StepTables
 from ostinato.patterns.kernels import match, protocol
 from ostinato.patterns.kernels.layout import DirectState
-from ostinato.patterns.runtime.matcher import Scope, Stepped, extend
+from ostinato.patterns.runtime.matcher import Scope, Stepped, extend, widen
 
 
 class Direct(Stepped):
@@ -54,6 +58,20 @@ class Direct(Stepped):
         live: Bools = np.zeros(len(self.state.key_epoch), np.bool_)
         match.find_live(self.state, live)
         return live
+
+    def follow_placing(
+        self, numbers: Sequence[int], saved: list[Any], arrays: Mapping[str, npt.NDArray[Any]]
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        placed = [self.tables.placed[number].slots for number in numbers]
+        moved = [place for place, (_, slots) in enumerate(saved) if tuple(slots) != placed[place]]
+        if not moved and list(numbers) == list(range(len(saved))):
+            return arrays
+        config, before = arrays["key_config"], arrays["slots"]
+        after: Int32 = widen(before, self.tables.width).copy()
+        for place in moved:
+            (keys,) = np.nonzero(config == place)
+            after[keys[:, None], list(placed[place])] = before[keys[:, None], list(saved[place][1])]
+        return {**arrays, "key_config": np.array(numbers, config.dtype)[config], "slots": after}
 
     @property
     def live(self) -> int:

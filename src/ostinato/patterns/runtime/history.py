@@ -111,6 +111,13 @@ class History:
         """Rows that were kept elsewhere."""
         self._kept, self._kept_positions = kept, positions
 
+    def load_only(self, kept: pa.Table, positions: Int64) -> None:
+        """Keep these rows, and no others."""
+        self._rows, self._row_positions, self._parts, self._part_rows = [], [], [], 0
+        self.next_prune = _FEW
+        self.drop()
+        self.load(kept, positions)
+
     def migrate_schema(self, schema: pa.Schema) -> None:
         """The same rows with other types, between batches."""
         kept = self.kept

@@ -351,9 +351,16 @@ class Stepped(Matcher):
         return meta | {"placed": placed_to_json(self.tables)}, arrays
 
     def load(self, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
-        place_all(self.tables, meta["placed"])
-        super().load(meta, arrays)
+        numbers = place_all(self.tables, meta["placed"])
+        super().load(meta, self.follow_placing(numbers, meta["placed"], arrays))
         self.follow_tables()
+
+    def follow_placing(
+        self, numbers: Sequence[int], saved: list[Any], arrays: Mapping[str, npt.NDArray[Any]]
+    ) -> Mapping[str, npt.NDArray[Any]]:
+        """The arrays of a snapshot, for tables in which its configurations may have other numbers and slots."""
+        assert list(numbers) == list(range(len(saved)))  # tables that hold nothing else yet
+        return arrays
 
 
 def new_steps(tables: StepTables, rows: int) -> Steps:
@@ -382,11 +389,13 @@ def placed_to_json(tables: StepTables) -> list[Any]:
     return [[placed.config, placed.slots] for placed in tables.placed]
 
 
-def place_all(tables: StepTables, saved: list[Any]) -> None:
-    """Give the configurations of a snapshot their old numbers and slots."""
+def place_all(tables: StepTables, saved: list[Any]) -> list[int]:
+    """Give the configurations of a snapshot their old numbers and slots, where they are new; returns their numbers."""
+    numbers: list[int] = []
     for cells, slots in saved:
         config: Config = tuple(tuple(cell) for cell in cells)
-        tables.place(PlacedConfiguration(config, tuple(slots)))
+        numbers.append(tables.place(PlacedConfiguration(config, tuple(slots))))
+    return numbers
 
 
 def double(array: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrow_casts import cast_column
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError
@@ -81,16 +82,23 @@ def load_options(saved: Mapping[str, Any]) -> EngineOptions:
     return EngineOptions(**options)
 
 
-def load(data: bytes, kind: type[E]) -> E:
-    """The engine of this kind that was saved."""
+def load(data: bytes, kind: type[E], like: E | None = None) -> E:
+    """The engine of this kind that was saved; or with its state one `like` another, which has the same query, but
+    perhaps other columns and options."""
     snapshot = Snapshot.from_bytes(data)
     meta, arrays, tables = snapshot.meta, dict(snapshot.arrays), dict(snapshot.tables)
     if "queries" in meta:
         fix = "restore it with ostinato.LiveEngine.restore"
         raise DataError("this is the snapshot of an engine for many queries", fix=fix)
-    engine = kind(compile_saved(meta), load_options(meta["options"]))
+    if like is None or not meta["bound"]:
+        engine = kind(compile_saved(meta), load_options(meta["options"]))
+    else:
+        engine = like.twin(meta["minterms"], meta.get("numbers"))
+        for name, columns in (("reorder", engine.stream.schema), ("history", engine.history.schema)):
+            tables[name] = conform_table(tables[name], columns)
     if meta["bound"]:
-        engine.bind(tables["schema"], minterms=meta["minterms"], numbers=meta.get("numbers"))
+        if like is None:
+            engine.bind(tables["schema"], minterms=meta["minterms"], numbers=meta.get("numbers"))
         if "waiting.starts" in arrays and "waiting.ends" not in arrays:
             _to_pulses(engine, arrays, tables)
         if "waiting.starts" in arrays and "waiting.branches" not in arrays:  # before there was more than one branch
@@ -101,6 +109,11 @@ def load(data: bytes, kind: type[E]) -> E:
         setattr(engine, name, meta.get(name, getattr(engine, name)))
     engine.stopped = meta["stopped"]
     return engine
+
+
+def conform_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Saved rows with the columns of now, NULL where there are more."""
+    return rows if rows.schema.equals(schema) else pa.table([cast_column(rows, f) for f in schema], schema=schema)
 
 
 def _to_pulses(engine: EngineState, arrays: dict[str, npt.NDArray[Any]], tables: dict[str, pa.Table]) -> None:

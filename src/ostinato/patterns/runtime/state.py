@@ -130,12 +130,17 @@ class EngineState:
         self._nothing = self._no_matches(rows.schema)
         self._stream = stream
 
-    def twin(self) -> Self:
-        """An engine bound to the same columns, which has read nothing."""
+    def twin(self, minterms: Sequence[int] = (), numbers: Collection[str] | None = None) -> Self:
+        """An engine bound to the same columns, which has read nothing; `minterms` and `numbers` are as for `bind`."""
         other, stream = type(self)(self.compiled, self.options), self.stream
         other._answers, other._nothing = self._answers, self._nothing
         other._stream = BoundQuery(
-            self.compiled, stream.schema, stream.binding, numbers=stream.numbers, picked=self.options.picked
+            self.compiled,
+            stream.schema,
+            stream.binding,
+            minterms,
+            numbers=stream.numbers if numbers is None else numbers,
+            picked=self.options.picked,
         )
         other._begin(other._stream)
         return other
