@@ -18,6 +18,10 @@ _START = "start with a new checkpointLocation"
 def check_header(before: bytes | None, now: dict[str, Any]) -> bytes:
     """The header to keep; raises DataError where the two do not go together. Queries may come and go."""
     kept = json.loads(before) if before is not None else {**now, "queries": {}}
+    if kept.get("layout") != now.get("layout"):
+        raise DataError(
+            "the checkpoint was begun by another version of Ostinato, whose state is laid out differently", fix=_START
+        )
     if kept["buckets"] != now["buckets"]:
         raise DataError(
             Message(
@@ -29,22 +33,38 @@ def check_header(before: bytes | None, now: dict[str, Any]) -> bytes:
     for name, query in now["queries"].items():
         known = kept["queries"].get(name, query)
         if (known["text"], known["language"]) != (query["text"], query["language"]):
-            raise DataError(
-                f"the checkpoint holds the state of another query {name!r}: {known['text']}",
-                fix=f"{_START}, or give the changed query another name",
-            )
+            raise another_query(name, known["text"])
         if known["answer"] != query["answer"]:
-            raise changed_columns(name, known["answer"])
+            raise _changed_columns(name, known["answer"])
     if kept["late"] != now["late"]:
         raise DataError(
             Message(f"the checkpoint was begun {'with' if kept['late'] else 'without'} ", Option("on_late", "collect")),
             fix=Message("go on with the same ", Option("on_late", None), f", or {_START}"),
             option="on_late",
         )
-    return json.dumps({**now, "queries": kept["queries"] | now["queries"]}).encode()
+    for option, column in now.get("columns", {}).items():
+        if (known := kept["columns"][option]) != column:
+            raise DataError(
+                Message("the checkpoint was begun ", *_given(option, known), ", now it is ", *_given(option, column)),
+                fix=Message("go on ", *_given(option, known), f", or {_START}"),
+                option=option,
+            )
+    return json.dumps(now).encode()
 
 
-def changed_columns(name: str, before: str) -> DataError:
+def _given(option: str, value: Any) -> tuple[Any, ...]:
+    return ("with ", Option(option, value)) if value else ("without ", Option(option, None))
+
+
+def another_query(name: str, text: str) -> DataError:
+    """Whichever task finds that out first says the same."""
+    return DataError(
+        f"the checkpoint holds the state of another query {name!r}: {text}",
+        fix=f"{_START}, or give the changed query another name",
+    )
+
+
+def _changed_columns(name: str, before: str) -> DataError:
     """Whichever task finds that out first says the same."""
     columns = ", ".join(before.split("\n"))
     return DataError(

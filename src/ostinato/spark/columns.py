@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -51,17 +51,20 @@ def spark_type(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema)
 
 
-def tie_breakers(read: Collection[str], schema: pa.Schema, order_by: Sequence[str], time: str) -> tuple[str, ...]:
+def tie_breakers(
+    reads: Iterable[Collection[str]], schema: pa.Schema, order_by: Sequence[str], time: str
+) -> tuple[str, ...]:
     """The columns that order events of equal time, which Spark gives in any order: together, all columns fix one order.
 
-    Those that a query reads come first, so that it does not matter to the answer which others are at hand.
+    Those that a query reads come first, so that it does not matter to the answer which others are at hand; where there
+    are several queries, so that what comes later does not matter to the first.
     """
     of_kind = column_kinds(schema)
     for name in order_by:
         if of_kind.get(name) in ("nested", "binary"):
             raise DataError(f"cannot order by `{name}`: it is {schema.field(name).type}", fix="order by plain columns")
     plain = [name for name, kind in of_kind.items() if kind not in ("nested", "binary", "null")]
-    found = dict.fromkeys((*order_by, *(name for name in plain if name in read), *plain))
+    found = dict.fromkeys((*order_by, *(name for read in reads for name in plain if name in read), *plain))
     return tuple(name for name in found if name != time)
 
 

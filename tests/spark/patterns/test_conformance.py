@@ -223,6 +223,6 @@ def test_random_queries_streaming(spark: Any, tmp_path: Path) -> None:
         [{"ts": START.replace(year=2100), "n": 10**9, "m": 10**9, "place": 10**9}], table.schema
     )
     feed = Feed(spark, tmp_path, table.schema).add(*cut(table, (3, 4)), last)
-    feed.run(group, order_by=["place"])
+    feed.run(group, order_by=["place"], buckets=32)
     same(feed.found(group), embedded(group, table, order_by=["place"]))
     assert len(group) > 20

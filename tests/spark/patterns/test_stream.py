@@ -19,9 +19,11 @@ from support.spark.patterns import (
     SCHEMA,
     START,
     Feed,
+    by_query,
     cut,
     embedded,
     end_of_stream,
+    frame,
     metrics,
     same,
     stream,
@@ -92,8 +94,80 @@ def test_what_is_refused_changes_nothing(spark: Any, tmp_path: Path) -> None:
     assert message.count("the checkpoint holds the state of another query 'other'") == 1
     assert failure(feed, group, buckets=7).count("now it is 7") == 1
     assert failure(feed, group, events=False).count("had other columns when the checkpoint was begun") == 1
-    feed.add(end_of_stream()).run(group)
+    assert "was begun with order_by=['n'], now it is with order_by=['v']" in failure(feed, group, order_by=["v"])
+    assert 'was begun without type, now it is with type="s"' in failure(feed, group, type="s")
+    spaced = ost.cel(group["q"].text.replace(" ; ", "  -- then\n ;  "))
+    feed.add(end_of_stream()).run(group | {"q": spaced})
     same(feed.found(group), embedded(group, EVENTS))
+
+
+def test_a_query_that_comes_again_begins_anew(spark: Any, tmp_path: Path) -> None:
+    """It is the only one of its key, and its bucket sleeps while it is gone."""
+    other = {"other": QUERIES["all"]}
+    both = other | {"q": ost.cel("A AS x ; NOT B AS n PARTITION BY k WITHIN 10 seconds")}
+    feed = Feed(spark, tmp_path).add(table(event(0, "A", k=1), event(1, "A", k=1)))
+    feed.run(both)
+    feed.add(table(event(3, "A", k=1, v=1))).run(other)
+    feed.add(table(event(5, "A", k=2)), end_of_stream()).run(both)
+    (match,) = feed.found(both)["q"]
+    assert "('k', 2)" in match
+
+
+def test_a_changed_query_may_come_when_the_other_has_gone(spark: Any, tmp_path: Path) -> None:
+    feed = Feed(spark, tmp_path).add(table(event(0, "A")))
+    feed.run({"q": QUERIES["all"], "other": QUERIES["key"]})
+    feed.add(table(event(1, "A", k=1))).run({"other": QUERIES["key"]})
+    feed.add(table(event(2, "C"), event(3, "D")), end_of_stream())
+    feed.run({"q": ost.cel("C AS x ; D AS y"), "other": QUERIES["key"]})
+    assert len(feed.found(["q", "other"])["q"]) == 1
+
+
+def test_a_query_at_its_limit_stops_alone(spark: Any, tmp_path: Path) -> None:
+    """Until the stream is started with another limit; a stream of one query fails, and loses nothing."""
+    group = {"many": ost.cel("A AS x ; B AS y"), "few": ost.cel("C AS x ; D AS y WITHIN 1 seconds")}
+    rows = [event(place, "ABCD"[place % 4]) for place in range(24)]
+    feed = Feed(spark, tmp_path).add(*cut(table(*rows), [12]))
+    running = feed.run(group, limits=ost.Limits(matches=4))
+    told = [counts["stopped"] for counts in metrics(running, "many") if counts["stopped"]]
+    assert told and "more matches than may be returned at once" in str(told[-1])
+    assert not any(counts["stopped"] for counts in metrics(running, "few"))
+    later = [event(30 + place, letter) for place, letter in enumerate("ABCD")]
+    running = feed.add(table(*later), end_of_stream()).run(group, limits=ost.Limits(matches=1000))
+    assert not any(counts["stopped"] for counts in metrics(running, "many"))
+    found, expected = feed.found(group), embedded(group, table(*rows, *later))
+    assert found["few"] == expected["few"] and len(expected["few"]) == 7
+    assert found["many"] == embedded(group, table(*later))["many"] and len(found["many"]) == 1
+    alone = Feed(spark, tmp_path / "alone").add(table(*rows), end_of_stream())
+    assert "more matches" in failure_of(alone, group["many"], ost.Limits(matches=4))
+    alone.write(group["many"].detect(alone.frame(), order_by=["n"], limits=ost.Limits(matches=1000)))
+    assert spark.read.parquet(str(alone.sink)).count() == len(embedded(group, table(*rows))["many"])
+
+
+def failure_of(feed: Feed, query: Any, limits: ost.Limits) -> str:
+    from pyspark.errors import PySparkException
+
+    with pytest.raises(PySparkException) as caught:
+        feed.write(query.detect(feed.frame(), order_by=["n"], limits=limits))
+    return str(caught.value)
+
+
+def test_many_conditions(spark: Any, tmp_path: Path) -> None:
+    """Spark drops rows by their type alone then; the answer does not change, nor do the counts of so many queries."""
+    group = {
+        f"q{number}": ost.cel(f"A AS x ; {letter} AS y FILTER y.v > {number / 8} PARTITION BY k WITHIN 5 seconds")
+        for number, letter in enumerate("BC" * 12)
+    }
+    expected = embedded(group, EVENTS)
+    assert sum(map(len, expected.values())) > 20
+    same(by_query(ost.detect_many(group, frame(spark, EVENTS), order_by=["n"]).toArrow(), group), expected)
+    feed = Feed(spark, tmp_path).add(*cut(EVENTS, [20]), end_of_stream())
+    running = feed.run(group)
+    same(feed.found(group), expected)
+    told = [step.observedMetrics["ostinato"].asDict() for step in running.recentProgress if step.observedMetrics]
+    assert sum(counts["matches"] or 0 for counts in told) == sum(map(len, expected.values()))
+    wanted = sum(kind in ("A", "B", "C") for kind in EVENTS["type"].to_pylist())
+    assert sum(counts["events"] or 0 for counts in told) == wanted
+    assert not any(counts["stopped"] for counts in told)
 
 
 # Time -----------------------------------------------------------------------------------------------------------------

@@ -58,7 +58,7 @@ def event_frame(frame: DataFrame, pattern: ForecastPattern, settings: Settings, 
         schema = arrow_schema(frame.schema)
     else:
         frame = frame.select(*(column(name) for name in schema.names))
-    bound = replace(settings, time=time, order_by=tie_breakers(read, schema, settings.order_by, time))
+    bound = replace(settings, time=time, order_by=tie_breakers([read], schema, settings.order_by, time))
     return EventFrame(frame, schema, replace(pattern), bound)
 
 

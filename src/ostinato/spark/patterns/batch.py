@@ -50,10 +50,10 @@ def _units(plan: DetectionPlan, frame: DataFrame, parallel: int | None) -> tuple
         count = parallel if parallel is not None else 1 if keys else shuffle_partitions(frame)
         if count > 1 and all(ranges.may_split(query.compiled, clock) for query in queries):
             cut = ranges.find_ranges(frame, [query.compiled for query in queries], clock, count)
-            units |= {first + number: Unit(queries, part.begin) for number, part in enumerate(cut)}
+            units |= {first + number: Unit(queries, part.begin, plan.order_by) for number, part in enumerate(cut)}
             places.append(ranges.range_numbers(cut, clock, first))
         else:
-            units[first] = Unit(queries)
+            units[first] = Unit(queries, None, plan.order_by)
             places.append(f.array(f.lit(first)))
     return units, f.concat(*places)
 

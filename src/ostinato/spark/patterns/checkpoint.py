@@ -1,37 +1,78 @@
-"""What a stream keeps in Spark's state store: for each bucket of keys, a snapshot of each query's engine; and a header
-that says what the checkpoint was started with."""
+"""What a stream keeps in Spark's state store: for each bucket of keys, a snapshot of one engine for all queries that
+are split alike; and a header that says what the checkpoint was started with."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ostinato.core.options import OnLate
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option
-from ostinato.patterns.runtime.engine import Engine
-from ostinato.spark.checkpoint_header import changed_columns
-from ostinato.spark.patterns.task import ShippedQuery
+from ostinato.spark.checkpoint_header import another_query
+from ostinato.spark.patterns.shipped_query import ShippedQuery
+
+_LAYOUT = 2  # of the state; before there were numbers, each query had a snapshot of its own
 
 
-def checkpoint_header(buckets: int, splits: Mapping[str, tuple[ShippedQuery, ...]], *, late: bool) -> dict[str, Any]:
-    """The header as plain data. `late`: whether rows that come too late are given in a column of their own."""
+def checkpoint_header(
+    buckets: int, splits: Mapping[str, tuple[ShippedQuery, ...]], *, late: bool, columns: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The header as plain data. `late`: whether rows that come too late are given in a column of their own; `columns`:
+    the options that name columns."""
     queries = {
-        query.name: {"text": query.text, "language": query.language, "answer": str(query.answer)}
+        query.name: {"text": query.plain_text, "language": query.language, "answer": str(query.answer)}
         for group in splits.values()
         for query in group
     }
-    return {"buckets": buckets, "late": late, "queries": queries}
+    return {"layout": _LAYOUT, "buckets": buckets, "late": late, "columns": dict(columns), "queries": queries}
+
+
+@dataclass(frozen=True)
+class SplitState:
+    """The engine of one bucket for queries that are split alike.
+
+    `running` has the texts of the queries in it. `begins` has those that were added while rows of before waited, each
+    with the tick of the last of them: they begin after it. `stopped` has those that reached a limit, with the reason
+    and the limits. `due` is when time alone changes something, in milliseconds.
+    """
+
+    snapshot: bytes | None = None
+    running: Mapping[str, str] = field(default_factory=dict)
+    begins: Mapping[str, int] = field(default_factory=dict)
+    stopped: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    due: int | None = None
+
+    def of(self, queries: Mapping[str, ShippedQuery]) -> SplitState:
+        """Without the queries that are gone, and those that stopped at limits that are others now."""
+        for name, text in self.running.items():
+            if name in queries and text != queries[name].plain_text:
+                raise another_query(name, text)
+        return replace(
+            self,
+            running={name: text for name, text in self.running.items() if name in queries},
+            begins={name: tick for name, tick in self.begins.items() if name in queries},
+            stopped={
+                name: why
+                for name, why in self.stopped.items()
+                if name in queries and why["limits"] == asdict(queries[name].limits)
+            },
+        )
+
+    def new_queries(self, queries: Mapping[str, ShippedQuery]) -> list[str]:
+        return [
+            name for name in queries if not any(name in known for known in (self.running, self.begins, self.stopped))
+        ]
 
 
 @dataclass(frozen=True)
 class BucketState:
-    """The engines of one bucket. Keys are hashed into `buckets` parts; `timer` is the one that is set, in ms."""
+    """The engines of one bucket, by how their queries are split. Keys are hashed into `buckets` parts; `timer` is the
+    one that is set, in milliseconds."""
 
-    snapshots: Mapping[str, bytes]
+    splits: Mapping[str, SplitState]
     buckets: int
     timer: int | None = None
 
@@ -41,8 +82,11 @@ class BucketState:
         if state is None:
             return BucketState({}, buckets)
         stored = Snapshot.from_bytes(state)
-        snapshots = {name: array.tobytes() for name, array in stored.arrays.items()}
-        loaded = BucketState(snapshots, stored.meta["buckets"], stored.meta["timer"])
+        splits = {
+            name: SplitState(stored.arrays[name].tobytes() if name in stored.arrays else None, **about)
+            for name, about in stored.meta["splits"].items()
+        }
+        loaded = BucketState(splits, stored.meta["buckets"], stored.meta["timer"])
         if loaded.buckets != buckets:
             raise DataError(
                 Message("the checkpoint was begun with ", Option("buckets", loaded.buckets), f", now it is {buckets}"),
@@ -54,21 +98,13 @@ class BucketState:
         return loaded
 
     def dump(self) -> bytes:
-        arrays = {name: np.frombuffer(snapshot, np.uint8) for name, snapshot in self.snapshots.items()}
-        return Snapshot({"buckets": self.buckets, "timer": self.timer}, arrays, {}).to_bytes()
-
-    def engine(self, query: ShippedQuery, on_late: OnLate) -> Engine:
-        """The engine of a query as it was; a new one for a query that was not there before."""
-        mode: OnLate = "raise" if on_late == "raise" else "count"
-        if query.name not in self.snapshots:
-            return query.engine(lateness=None, on_late=mode)
-        engine = Engine.restore(self.snapshots[query.name])
-        if (engine.compiled.query.text, engine.compiled.query.language) != (query.text, query.language):
-            raise DataError(
-                f"the checkpoint holds the state of another query {query.name!r}: {engine.compiled.query.text}",
-                fix="start the changed query with a new checkpointLocation, or under another name",
-            )
-        if engine.options.events != query.events:
-            raise changed_columns(query.name, str(engine.push(engine.stream.schema.empty_table()).schema))
-        engine.options = replace(engine.options, on_late=mode)
-        return engine
+        arrays = {
+            name: np.frombuffer(split.snapshot, np.uint8)
+            for name, split in self.splits.items()
+            if split.snapshot is not None
+        }
+        about = {
+            name: {"running": split.running, "begins": split.begins, "stopped": split.stopped, "due": split.due}
+            for name, split in self.splits.items()
+        }
+        return Snapshot({"buckets": self.buckets, "timer": self.timer, "splits": about}, arrays, {}).to_bytes()

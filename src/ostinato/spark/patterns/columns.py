@@ -16,7 +16,7 @@ from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.locality import shows_events
 from ostinato.patterns.syntax.nodes import Language, Query
 from ostinato.spark.columns import arrow_schema, placeholder_schema, tie_breakers, time_column
-from ostinato.spark.patterns.task import ShippedQuery, compile_cached
+from ostinato.spark.patterns.shipped_query import ShippedQuery, compile_cached
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedQuery:
-    """A query that fits its table, and the kernels that it may run.
+    """A query that fits its table, the columns that it reads, and the kernels that it may run.
 
     The rows of each value of `partition_by` can be read apart from the others.
     """
@@ -32,6 +32,7 @@ class CheckedQuery:
     query: ShippedQuery
     binding: StreamColumns
     partition_by: tuple[str, ...]
+    reads: frozenset[str]
     kernels: tuple[Any, ...]
 
 
@@ -53,7 +54,7 @@ def check_query(
     wanted = _columns_needed(query, table.names, {time, kind, *order_by}, events=events)
     schema = arrow_schema(table, wanted)
     read = {kind, *(required_columns(query) or ())}
-    binding = {"time": time, "type": type, "order_by": tie_breakers(read, schema, order_by, time)}
+    binding = {"time": time, "type": type, "order_by": tie_breakers([read], schema, order_by, time)}
     columns, unknown = tuple(schema.names), pa.schema([])
     shipped = ShippedQuery(name, text, binding, events, limits or Limits(), columns, unknown, language)
     engine = shipped.engine()
@@ -66,7 +67,7 @@ def check_query(
     if query.items is None:
         answer = answer.remove(answer.get_field_index("positions"))
     found = replace(shipped, answer=answer)
-    return CheckedQuery(found, engine.stream.binding, _partition_by(engine), engine.kernels)
+    return CheckedQuery(found, engine.stream.binding, _partition_by(engine), frozenset(read), engine.kernels)
 
 
 def _partition_by(engine: Engine) -> tuple[str, ...]:

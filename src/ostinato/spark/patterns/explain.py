@@ -16,7 +16,7 @@ from ostinato.spark.shipping import describe_kernels
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from ostinato.spark.patterns.task import ShippedQuery
+    from ostinato.spark.patterns.shipped_query import ShippedQuery
 
 _DETECT = ("lateness", "on_late", "buckets", "parallel", "metrics")  # options that do not change what is read
 

@@ -55,7 +55,7 @@ def follow_funnel(
     order_by = check_column_names("order_by", order_by)
     read = {kind, *funnel.columns()}
     schema = arrow_schema(frame.schema, {time, *order_by, *read})
-    binding = {"time": time, "type": type, "order_by": tie_breakers(read, schema, order_by, time)}
+    binding = {"time": time, "type": type, "order_by": tie_breakers([read], schema, order_by, time)}
     task = FunnelTask(funnel, binding, schema)
     output = spark_type(task.keys(schema.empty_table()).schema)
     ship(frame.sparkSession, NeededKernels(("core",), (follow_steps,)))

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from ostinato.core.events import StreamColumns
 from ostinato.patterns.joint_answers import joint_schema
-from ostinato.spark.columns import arrow_schema, column, spark_type
+from ostinato.spark.columns import arrow_schema, column, spark_type, tie_breakers
 from ostinato.spark.frames import check_names
 from ostinato.spark.patterns.columns import check_query
 from ostinato.spark.patterns.prefilter import prefilter
-from ostinato.spark.patterns.task import ShippedQuery
+from ostinato.spark.patterns.shipped_query import ShippedQuery
 from ostinato.spark.shipping import NeededKernels
 
 if TYPE_CHECKING:
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 class DetectionPlan:
     """A DataFrame cut down to the columns that the queries read, and the queries that run over it.
 
-    `groups` has the queries by the attributes that partition the stream for them: () where nothing does.
+    `groups` has the queries by the attributes that partition the stream for them: () where nothing does. `order_by` are
+    the columns that put rows of one time in order for all queries, `columns` the options that name some. With `named`,
+    there may be several queries, and a column says which one a match belongs to.
     """
 
     frame: DataFrame
@@ -36,6 +38,9 @@ class DetectionPlan:
     groups: Mapping[tuple[str, ...], tuple[ShippedQuery, ...]]
     output: pa.Schema
     kernels: NeededKernels
+    order_by: tuple[str, ...]
+    columns: Mapping[str, Any]
+    named: bool
 
     @property
     def queries(self) -> tuple[ShippedQuery, ...]:
@@ -74,5 +79,10 @@ def plan_detection(
     answers = {each.query.name: each.query.answer for each in checked}
     output = joint_schema(answers) if named else next(iter(answers.values()))
     kept = frame.select(*(column(name) for name in frame.columns if name in read))
-    kernels = NeededKernels(("core",), tuple(kernel for each in checked for kernel in each.kernels))
-    return DetectionPlan(kept, checked[0].binding, groups, output, kernels)
+    shared = ("patterns.live", "patterns.kernels.live") if frame.isStreaming or len(checked) > 1 else ()
+    kernels = NeededKernels(("core", *shared), tuple(kernel for each in checked for kernel in each.kernels))
+    columns = {option: options.get(option) for option in ("time", "type")} | {"order_by": list(options["order_by"])}
+    binding = checked[0].binding
+    reads, schema = [each.reads for each in checked], arrow_schema(kept.schema)
+    order_by = tie_breakers(reads, schema, options["order_by"], binding.time or "")
+    return DetectionPlan(kept, binding, groups, output, kernels, order_by, columns, named)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import Column
     from pyspark.sql.types import DataType, StructType
 
+_MOST = 24  # conditions that are tested one by one
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge
 }  # fmt: skip
@@ -36,18 +37,18 @@ def may_skip(compiled: CompiledPattern) -> bool:
 
 def prefilter(queries: Iterable[CompiledPattern], binding: StreamColumns, schema: StructType) -> Column | None:
     """True at least wherever a row can matter to one of the queries; None when every row may."""
-    tests = [_query(compiled, binding, schema) for compiled in queries]
+    conditions: dict[Condition, None] = {}
+    for compiled in queries:
+        if not compiled.conditions or not may_skip(compiled):
+            return None
+        conditions |= dict.fromkeys(compiled.conditions)
+    if len(conditions) > _MOST and binding.type is not None and _is_text(schema[binding.type].dataType):
+        names = [condition.relation for condition in conditions if condition.relation is not None]
+        if len(names) == len(conditions):  # a long test would take Spark longer than the rows that it spares
+            return column(binding.type).isin(sorted(set(names)))
+    tests = [_condition(condition, binding, schema) for condition in conditions]
     known = [test for test in tests if test is not None]
     return reduce(operator.or_, known) if len(known) == len(tests) else None
-
-
-def _query(compiled: CompiledPattern, binding: StreamColumns, schema: StructType) -> Column | None:
-    if not may_skip(compiled):
-        return None
-    tests = [_condition(condition, binding, schema) for condition in compiled.conditions]
-    if not tests or any(test is None for test in tests):
-        return None
-    return reduce(operator.or_, [test for test in tests if test is not None])
 
 
 def _condition(condition: Condition, binding: StreamColumns, schema: StructType) -> Column | None:

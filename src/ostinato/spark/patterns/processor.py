@@ -1,42 +1,30 @@
-"""The stateful step of a streaming job: one engine per query and bucket of keys, kept in Spark's state store."""
+"""The stateful step of a streaming job: one engine per bucket of keys for all queries that are split alike, kept in
+Spark's state store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.core.options import OnLate
-from ostinato.core.reorder import ReorderBuffer
-from ostinato.patterns.joint_answers import fit_to_schema
-from ostinato.patterns.runtime.engine import Statistics
-from ostinato.spark.checkpoint_header import check_header
-from ostinato.spark.packing import LATE, ROWS, pack
-from ostinato.spark.patterns.checkpoint import BucketState, checkpoint_header
-from ostinato.spark.patterns.task import ShippedQuery
+from ostinato.spark.checkpoint_header import HEADER, check_header
+from ostinato.spark.packing import ROWS, pack, unpack
+from ostinato.spark.patterns.checkpoint import BucketState, SplitState, checkpoint_header
+from ostinato.spark.patterns.engines import StreamSettings
+from ostinato.spark.patterns.split_step import SplitStep
 from ostinato.spark.stateful_step import StatefulStep, Wake
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Beside the packed matches: whose they are, and how the engine's counts changed.
+QUERIES = "queries"  # the column of packed rows that says for which queries they are: the split
+# Beside the packed matches: whose counts these are, how they changed, and why the query was stopped.
 COUNTS = ("events", "matches", "late", "keys", "live", "bytes")
-OUTPUT_COLUMNS = "query string, rows binary, " + ", ".join(f"{name} long" for name in COUNTS)
-_RISING = ("events", "matches", "late")  # reported as what this step adds; the others as they are now
-
-
-@dataclass(frozen=True)
-class StreamSettings:
-    """What the stateful step knows: the queries of each split, the columns that come in, and those that go out."""
-
-    splits: dict[str, tuple[ShippedQuery, ...]]
-    schema: pa.Schema
-    output: pa.Schema
-    buckets: int
-    delay: int | None = None  # of the watermark; see StatefulStep
-    on_late: OnLate = "count"
+ROW_COUNTS = ("events", "late")  # the same for all queries that are split alike
+STOPPED = "stopped"
+OUTPUT_COLUMNS = "query string, rows binary, " + ", ".join(f"{name} long" for name in COUNTS) + f", {STOPPED} string"
 
 
 class Detector(StatefulStep):
@@ -44,53 +32,80 @@ class Detector(StatefulStep):
 
     state_name = "engines"
 
-    def __init__(self, settings: StreamSettings) -> None:
+    def __init__(self, settings: StreamSettings, columns: Mapping[str, Any]) -> None:
+        """`columns` are the options that name columns, as the user gave them."""
         super().__init__(settings.schema, settings.delay)
-        self.settings = settings
+        self.settings, self.columns = settings, columns
 
     def check_header(self, before: bytes | None) -> bytes:
-        late = self.settings.on_late == "collect"
-        return check_header(before, checkpoint_header(self.settings.buckets, self.settings.splits, late=late))
+        settings, late = self.settings, self.settings.on_late == "collect"
+        header = checkpoint_header(settings.buckets, settings.splits, late=late, columns=self.columns)
+        return check_header(before, header)
+
+    def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
+        if key[0] == HEADER:
+            yield from super().handleInputRows(key, rows, timerValues)
+            return
+        batches: dict[str, list[pa.RecordBatch]] = {}
+        for frame in rows:
+            for split, data in zip(frame[QUERIES], frame[ROWS], strict=True):
+                if data:
+                    batches.setdefault(split, []).append(unpack(data, self.schema))
+        tables = {split: pa.Table.from_batches(parts, self.schema) for split, parts in batches.items()}
+        yield from self._step(tables, Wake(timerValues.getCurrentWatermarkInMs()))
 
     def step(self, part: str, rows: pa.Table, wake: Wake) -> Iterator[pd.DataFrame]:
-        import pandas as pd
+        yield from self._step({}, wake)
 
-        state = BucketState.load(self.kept(), self.settings.buckets)
-        due: list[int] = []
-        counted: list[dict[str, Any]] = []
-        snapshots = {}
-        for query in self.settings.splits.get(part, ()):
-            engine = state.engine(query, self.settings.on_late)
-            before = engine.stats()
-            found = [engine.push(query.select_columns(rows.slice(0, 0)))]
+    def _step(self, rows: Mapping[str, pa.Table], wake: Wake) -> Iterator[pd.DataFrame]:
+        """Let those queries go on that have rows, or something to do."""
+        kept = self.kept()
+        state = BucketState.load(kept, self.settings.buckets)
+        splits: dict[str, SplitState] = {}
+        given: list[pa.Table] = []
+        counts: list[dict[str, Any]] = []
+        for split, queries in self.settings.splits.items():
+            before, own = state.splits.get(split), rows.get(split)
+            if own is None and (before is None or _sleeps(before, {query.name for query in queries}, wake)):
+                splits |= {} if before is None else {split: before}
+                continue
+            step = SplitStep(self.settings, split, before or SplitState())
             if wake.watermark:
                 # Rows are late if they lie before what Spark saw in earlier steps, in any bucket.
-                found.append(engine.advance(to=_moment(wake.watermark)))
-            late = self._late(query, rows, engine.reorder)
-            found.append(engine.push(query.select_columns(rows)))
-            if (ahead := self.next_watermark(rows, query.binding["time"])) is not None:
-                found.append(engine.advance(to=_moment(ahead)))
-            matches = pa.concat_tables([query.fit_to_output(pa.concat_tables(found), self.settings.output), *late])
-            snapshot = snapshots[query.name] = engine.snapshot()
-            counted.append(_counts_row(query, matches, before, replace(engine.stats(), bytes=len(snapshot))))
-            if (time := engine.due()) is not None:
-                due.append(int(pa.scalar(time).cast(pa.timestamp("ms"), safe=False).value))
-        timer = self.set_timer(min(due, default=None), state.timer, wake)
-        self.keep(BucketState(snapshots, self.settings.buckets, timer).dump())
-        yield pd.DataFrame(counted)
+                step.advance(wake.watermark)
+            if own is not None:
+                step.push(own)
+                if (ahead := self.next_watermark(own, queries[0].binding["time"])) is not None:
+                    step.advance(ahead)
+            result = step.finish()
+            splits |= {} if result.state is None else {split: result.state}
+            given += result.given
+            counts += [{"query": name} | numbers for name, numbers in result.counts.items()]
+        due = min((split.due for split in splits.values() if split.due is not None), default=None)
+        now = replace(state, splits=splits, timer=self.set_timer(due, state.timer, wake))
+        self._keep(now, kept)
+        if counts:
+            yield self._answer(given, counts)
 
-    def _late(self, query: ShippedQuery, rows: pa.Table, reorder: ReorderBuffer) -> list[pa.Table]:
-        """Where they are asked for, rows that come too late, each as a row of the output with nothing but itself."""
-        if self.settings.on_late != "collect" or reorder.clock is None:
-            return []
-        late = rows.filter(pa.array(reorder.clock.ticks(rows[reorder.clock.column]) < reorder.watermark))
-        return [fit_to_schema(query.name, pa.table({LATE: late.to_struct_array()}), self.settings.output)]
+    def _keep(self, state: BucketState, before: bytes | None) -> None:
+        """Write only what has changed."""
+        if not state.splits:
+            if before is not None:
+                self.state.clear()
+        elif (data := state.dump()) != before:
+            self.keep(data)
+
+    def _answer(self, given: list[pa.Table], counts: list[dict[str, Any]]) -> pd.DataFrame:
+        """The counts of each query; beside the first stand all matches."""
+        import pandas as pd
+
+        found = pa.concat_tables(given) if given else self.settings.output.empty_table()
+        packed = [pack(found) if len(found) else None] + [None] * (len(counts) - 1)
+        columns = {name: [row[name] for row in counts] for name in (*COUNTS, STOPPED)}
+        return pd.DataFrame({"query": [row["query"] for row in counts], ROWS: packed} | columns)
 
 
-def _moment(watermark: int) -> pa.Scalar:
-    return pa.scalar(watermark, pa.timestamp("ms"))
-
-
-def _counts_row(query: ShippedQuery, matches: pa.Table, before: Statistics, after: Statistics) -> dict[str, Any]:
-    counts = {name: getattr(after, name) - (getattr(before, name) if name in _RISING else 0) for name in COUNTS}
-    return {"query": query.name, ROWS: pack(matches) if len(matches) else None} | counts
+def _sleeps(state: SplitState, names: set[str], wake: Wake) -> bool:
+    """Whether neither time nor a change of the queries concerns it."""
+    known = {*state.running, *state.begins, *state.stopped}
+    return known == names and not state.stopped and (state.due is None or state.due >= wake.watermark)

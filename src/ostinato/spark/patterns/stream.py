@@ -17,8 +17,10 @@ from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.spark.patterns.engines import StreamSettings
 from ostinato.spark.patterns.plan import DetectionPlan
-from ostinato.spark.patterns.processor import COUNTS, OUTPUT_COLUMNS, Detector, StreamSettings
+from ostinato.spark.patterns.processor import COUNTS, OUTPUT_COLUMNS, QUERIES, ROW_COUNTS, STOPPED, Detector
+from ostinato.spark.patterns.roll_call import CallBuckets
 from ostinato.spark.session import use_rocksdb
 from ostinato.spark.watermark import add_watermark, check_timestamp
 
@@ -26,7 +28,10 @@ if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
     from ostinato.core.options import OnLate
-    from ostinato.spark.patterns.task import ShippedQuery
+    from ostinato.spark.patterns.shipped_query import ShippedQuery
+
+
+_FEW = 8  # queries that are counted each for itself
 
 
 def detect_stream(
@@ -48,22 +53,36 @@ def detect_stream(
         frame = frame.withColumn(bucket_column(place), _bucket(plan, keys, queries, buckets))
     wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
     frame = frame.filter(reduce(operator.or_, wanted, column(time).isNull()))
-    packed = map_in_arrow(frame, Pack(tuple(splits), schema, HEADER), PACKED)
+    packed = map_in_arrow(frame, CallBuckets(Pack(tuple(splits), schema, HEADER), buckets), PACKED)
+    # All queries of a bucket are in one state, so that a bucket can be woken whatever its queries are split by.
+    packed = packed.withColumnRenamed(SPLIT, QUERIES)
+    packed = packed.withColumn(SPLIT, f.when(f.col(QUERIES) == HEADER, HEADER).otherwise(""))
     output = plan.output
     if on_late == "collect":
         if LATE in output.names:
             raise OstinatoError(f"the answer has a column `{LATE}` already", fix="rename it with AS")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
-    settings = StreamSettings(splits, schema, output, buckets, behind, on_late)
+    settings = StreamSettings(splits, schema, plan.order_by, output, buckets, behind, on_late, isolated=plan.named)
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
-        Detector(settings), OUTPUT_COLUMNS, outputMode="append", timeMode="EventTime"
+        Detector(settings, plan.columns), OUTPUT_COLUMNS, outputMode="append", timeMode="EventTime"
     )
-    counts = [
-        f.sum(f.when(f.col("query") == query.name, f.col(name))).alias(f"{query.name}.{name}")
-        for query in plan.queries
-        for name in COUNTS
-    ]
-    return given.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))
+    return given.observe(metrics, *_counts(plan)).mapInArrow(Unpack(output), spark_type(output))
+
+
+def _counts(plan: DetectionPlan) -> list[Column]:
+    """What Spark adds up in each micro-batch. It plans and compiles each sum anew, so there cannot be many."""
+    from pyspark.sql import functions as f
+
+    def of(query: ShippedQuery, name: str) -> Column:
+        return f.when(f.col("query") == query.name, f.col(name))
+
+    if len(plan.queries) > _FEW:
+        firsts = f.col("query").isin([queries[0].name for queries in plan.groups.values()])  # rows count once
+        totals = [f.sum(f.when(firsts, f.col(name))).alias(name) for name in ROW_COUNTS]
+        totals += [f.sum(name).alias(name) for name in COUNTS if name not in ROW_COUNTS]
+        return [*totals, f.max(f.concat("query", f.lit(": "), STOPPED)).alias(STOPPED)]  # NULL where none is
+    counts = [f.sum(of(query, name)).alias(f"{query.name}.{name}") for query in plan.queries for name in COUNTS]
+    return counts + [f.max(of(query, STOPPED)).alias(f"{query.name}.{STOPPED}") for query in plan.queries]
 
 
 def _bucket(plan: DetectionPlan, keys: tuple[str, ...], queries: tuple[ShippedQuery, ...], buckets: int) -> Column:

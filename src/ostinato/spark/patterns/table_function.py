@@ -20,7 +20,8 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
 from ostinato.spark.columns import quote_name, spark_type
 from ostinato.spark.patterns.columns import check_query
-from ostinato.spark.patterns.task import ShippedQuery, Unit
+from ostinato.spark.patterns.shipped_query import ShippedQuery
+from ostinato.spark.patterns.task import Unit
 from ostinato.spark.shipping import NeededKernels, ship
 from ostinato.spark.sorting import BUDGET, Sorter
 

@@ -2,62 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.clock import Clock
-from ostinato.core.events import StreamColumns
-from ostinato.core.options import OnLate
-from ostinato.patterns.compile import CompiledPattern, compile_text
-from ostinato.patterns.joint_answers import fit_to_schema
-from ostinato.patterns.limits import Limits
-from ostinato.patterns.runtime.engine import Engine
-from ostinato.patterns.runtime.state import EngineOptions
-from ostinato.patterns.syntax.nodes import Language
+from ostinato.core.events import StreamColumns, time_order
+from ostinato.spark.patterns.shipped_query import ShippedQuery
+from ostinato.spark.patterns.together import Together
 from ostinato.spark.sorting import BUDGET, Sorter
 
-compile_cached = lru_cache(maxsize=256)(compile_text)
-
 _OUTPUT = 10_000  # matches handed to Spark at once: it holds them outside its heap
-
-
-@dataclass(frozen=True)
-class ShippedQuery:
-    """A query as plain data that travels to the workers.
-
-    `binding` holds the columns that the user named, with tie-breakers; `columns` are those that the query is given, and
-    `answer` those of its matches.
-    """
-
-    name: str
-    text: str
-    binding: dict[str, Any]
-    events: bool
-    limits: Limits
-    columns: tuple[str, ...]
-    answer: pa.Schema
-    language: Language = "cel"
-
-    @property
-    def compiled(self) -> CompiledPattern:
-        found: CompiledPattern = compile_cached(self.text, self.language)
-        return found
-
-    def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:
-        return Engine(self.compiled, EngineOptions(dict(self.binding), lateness, on_late, self.events, self.limits))
-
-    def select_columns(self, rows: pa.Table) -> pa.Table:
-        """The columns of this query: those that other queries read must not matter to it, nor to its state."""
-        return rows.select(self.columns)
-
-    def fit_to_output(self, matches: pa.Table, output: pa.Schema) -> pa.Table:
-        """Matches with the columns of the output."""
-        return fit_to_schema(self.name, matches.select(self.answer.names), output)
 
 
 UNIT = "#unit"
@@ -66,17 +23,26 @@ UNIT = "#unit"
 @dataclass(frozen=True)
 class Unit:
     """Rows that are one stream to some queries. In a range of time, matches before tick `begin` belong to the range
-    before and are left out."""
+    before and are left out. `order_by` puts rows of one time in order where there are several queries."""
 
     queries: tuple[ShippedQuery, ...]
     begin: int | None = None
+    order_by: tuple[str, ...] = ()
 
     def matches(self, tables: Iterable[pa.Table]) -> Iterator[tuple[ShippedQuery, pa.Table]]:
         """The tables are in order of time."""
-        engines = [(query, query.engine()) for query in self.queries]
         totals = dict.fromkeys((query.name for query in self.queries), 0)
+        queries: Sequence[ShippedQuery] = self.queries
+        if len(queries) > 1:  # rows are put in order once for all
+            queries, tables = [query.without_order() for query in queries], map(self._in_order, tables)
+        together = Together.of(queries)
+        engines = [(query, query.engine()) for query in queries] if together is None else []
         for table in tables:
             before, table = self._split(table)
+            for query, found in together.read(before, table) if together is not None else ():
+                totals[query.name] += len(found)
+                query.limits.check_matches(totals[query.name])
+                yield query, found
             for query, engine in engines:
                 for _ in engine.push_each(query.select_columns(before)) if len(before) else ():
                     pass  # these belong to the range before
@@ -84,9 +50,15 @@ class Unit:
                     totals[query.name] += len(found)
                     query.limits.check_matches(totals[query.name])
                     yield query, found
+        if together is not None:
+            yield from together.flush()
         for query, engine in engines:
             if engine.bound:
                 yield query, engine.flush()
+
+    def _in_order(self, table: pa.Table) -> pa.Table:
+        order = time_order(table, StreamColumns(self.queries[0].binding["time"], None, self.order_by))
+        return table if order is None else table.take(pa.array(order))
 
     def _split(self, table: pa.Table) -> tuple[pa.Table, pa.Table]:
         if self.begin is None:

@@ -1,29 +1,61 @@
-"""The state of a bucket refuses what the header of its checkpoint refuses, in the same words."""
+"""What the state of a bucket makes of other queries than it was kept for."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from typing import Any
 
 import pyarrow as pa
 import pytest
 
 from ostinato.errors import DataError
 from ostinato.patterns.limits import Limits
-from ostinato.spark.patterns.checkpoint import BucketState
-from ostinato.spark.patterns.task import ShippedQuery
+from ostinato.spark.checkpoint_header import check_header
+from ostinato.spark.patterns.checkpoint import BucketState, SplitState, checkpoint_header
+from ostinato.spark.patterns.shipped_query import ShippedQuery
 
 SCHEMA = pa.schema({"ts": pa.timestamp("us"), "type": pa.string()})
 BINDING = {"time": "ts", "type": None, "order_by": ()}
+COLUMNS: dict[str, Any] = {"time": None, "type": None, "order_by": []}
+LIMITS = Limits(matches=5)
 
 
-def test_an_answer_with_other_columns() -> None:
-    """The tasks of buckets and that of the header run at once, and whichever fails first is told."""
-    query = ShippedQuery("q", "A AS x ; B AS y", BINDING, True, Limits(), tuple(SCHEMA.names), pa.schema([]))
-    engine = query.engine(lateness=None)
-    engine.push(SCHEMA.empty_table())
-    state = BucketState({"q": engine.snapshot()}, 4)
-    assert state.engine(query, "count").compiled.query.text == query.text
-    said = "the answer of 'q' had other columns when the checkpoint was begun: start: "
-    with pytest.raises(DataError, match=said) as caught:
-        state.engine(replace(query, events=False), "count")
-    assert caught.value.option == "events"
+def query(name: str, text: str = "A AS x ; B AS y") -> ShippedQuery:
+    return ShippedQuery(name, text, BINDING, True, LIMITS, tuple(SCHEMA.names), SCHEMA)
+
+
+def test_a_state_is_read_as_it_was_written() -> None:
+    state = SplitState(b"some bytes", {"q": "A AS x ; B AS y"}, {"new": 5}, {"big": {"reason": "no", "limits": {}}}, 7)
+    bucket = BucketState({"[]": state, "[k]": SplitState(due=3)}, 4, timer=9)
+    assert BucketState.load(bucket.dump(), 4) == bucket
+    with pytest.raises(DataError, match="begun with buckets=4, now it is 5"):
+        BucketState.load(bucket.dump(), 5)
+
+
+def test_queries_that_go_and_come() -> None:
+    stopped = {name: {"reason": "no", "limits": asdict(LIMITS)} for name in ("stopped", "raised", "gone, too")}
+    state = SplitState(b"", {"q": "A AS x ; B AS y", "gone": "C AS z"}, {"late": 5, "gone, again": 6}, stopped)
+    queries = {name: query(name) for name in ("q", "late", "stopped", "raised", "new")}
+    queries["raised"] = replace(queries["raised"], limits=Limits(matches=6))
+    now = state.of(queries)
+    assert (list(now.running), list(now.begins), list(now.stopped)) == (["q"], ["late"], ["stopped"])
+    assert now.new_queries(queries) == ["raised", "new"]
+
+
+def test_another_query_of_the_same_name() -> None:
+    state = SplitState(b"", {"q": "A AS x ; B AS y"})
+    assert state.of({"q": query("q", "A  AS x ; -- then\n B AS y")}) == state
+    with pytest.raises(DataError, match="another query 'q': A AS x ; B AS y"):
+        state.of({"q": query("q", "A AS x ; C AS y")})
+
+
+def test_a_header_of_before() -> None:
+    splits = {"[]": (query("q"),)}
+    now = checkpoint_header(4, splits, late=False, columns=COLUMNS)
+    check_header(check_header(None, now), now)
+    with pytest.raises(DataError, match="another version of Ostinato"):
+        check_header(b'{"buckets": 4, "late": false, "queries": {}}', now)
+    columns = COLUMNS | {"order_by": ["v"]}
+    with pytest.raises(DataError, match="without order_by, now it is with order_by") as caught:
+        check_header(check_header(None, now), checkpoint_header(4, splits, late=False, columns=columns))
+    assert caught.value.option == "order_by"

@@ -18,7 +18,8 @@ from ostinato.patterns.limits import Limits
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from ostinato.spark import sorting
-from ostinato.spark.patterns.task import UNIT, PatternTask, ShippedQuery, Unit
+from ostinato.spark.patterns.shipped_query import ShippedQuery
+from ostinato.spark.patterns.task import UNIT, PatternTask, Unit
 from support.generators.cel import queries
 from support.generators.cel_streams import Row, streams, table
 

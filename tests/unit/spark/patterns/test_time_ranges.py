@@ -20,7 +20,8 @@ from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.locality import shows_events
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
-from ostinato.spark.patterns.task import ShippedQuery, Unit
+from ostinato.spark.patterns.shipped_query import ShippedQuery
+from ostinato.spark.patterns.task import Unit
 from ostinato.spark.patterns.time_ranges import make_ranges, may_split
 from support.generators.cel import queries
 from support.generators.cel_streams import SECOND, Row, streams, table
