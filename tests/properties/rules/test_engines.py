@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import ostinato
 from ostinato.errors import QueryError
-from ostinato.rules.incremental import steps
+from ostinato.rules.incremental import state
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.semantics.fixpoint import fixpoint
@@ -52,7 +52,7 @@ def _stepwise(rules: RuleProgram, rows: list[Row], schema: pa.Schema, sizes: lis
         elif act == "restore":
             engine = RuleEngine.restore(engine.snapshot())
         elif act == "forget":
-            engine._steps.forget(engine.now, all_of_it=True)
+            engine._steps.live.forget(engine.now, all_of_it=True)
     return pa.concat_tables([*tables, engine.flush()])
 
 
@@ -66,8 +66,7 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     wanted = comparable_events(fixpoint(strata, incoming, ticks_per_second=1))
     assert comparable_events(events_in(whole) | incoming) == wanted
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
-    few, many = data.draw(st.sampled_from([(-1, 0), (-1, 1_000), (8, 1_000)]))  # steps as of so many events
-    with patch.object(steps, "SMALL_STEP", few), patch.object(steps, "_MANY", many):
+    with patch.object(state, "CHUNK", data.draw(st.sampled_from([1, 3, 256]))):  # events of a step
         stepwise = _stepwise(rules, rows, schema, sizes, data)
     assert comparable_events(events_in(stepwise)) == comparable_events(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -18,22 +17,22 @@ from ostinato.core.events import to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option, OstinatoError
-from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.algebra.time_relations import SECOND
+from ostinato.rules.incremental.answers import build_answer
+from ostinato.rules.incremental.event_rows import END, LABEL_COLUMN
 from ostinato.rules.incremental.migrate_state import migrate_state
-from ostinato.rules.incremental.schema_evolution import conform_rows, widen_events
-from ostinato.rules.incremental.steps import Derived, StepEvaluator
+from ostinato.rules.incremental.quick_rows import FEW, QuickReader
+from ostinato.rules.incremental.saved_state import load_state, save_state
+from ostinato.rules.incremental.schema_evolution import conform_rows
+from ostinato.rules.incremental.steps import StepEvaluator
 from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
 from ostinato.rules.plan.check import parse_and_check
-from ostinato.rules.relational.kinds import TERM, Attributes
-from ostinato.rules.runtime.bound_program import BoundProgram, ensure_type
-from ostinato.rules.runtime.ingest import LABEL, untag
+from ostinato.rules.runtime.bound_program import BoundProgram
+from ostinato.rules.runtime.ingest import LABEL
 from ostinato.rules.runtime.times import TimeColumns
 from ostinato.rules.syntax.nodes import Ruleset
-from ostinato.rules.terms.data import to_json
 
 _BEFORE, _AFTER = -(2**62), 2**62  # before and after all times
-_ROWS = 20_000  # events in a step, about: a join looks at all pairs of a key within one
 # As texts, which are part of snapshots.
 _ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with rules.engine()"))
 _STOPPED = str(
@@ -76,12 +75,13 @@ class RuleEngine:
         self.now = _BEFORE  # all that ends up to this tick is done
         self.stopped = ""
         self._late_rows: list[pa.Table] = []
-        self._waiting: pa.Table = pa.table({})
         self._ready: list[pa.Table] = []  # derived by a call that failed later
         self._warned: set[tuple[str, str]] = set()
         self._unbound = UnboundProgram(program, text, options.columns, options.longest)
         self._binding: StreamBinding | None = None
         self._steps: StepEvaluator
+        self._quick: QuickReader | None = None
+        self._nothing: pa.Table | None = None  # an answer without events
         if schema is not None:
             self._bind(StreamBinding.of(self._unbound, schema, final=True))
 
@@ -96,9 +96,32 @@ class RuleEngine:
             A table (pyarrow, pandas, polars) or a list of dicts, with the columns of earlier batches.
         """
         self._check_open()
+        ends = self._take_few(batch)
+        if ends is None:
+            ends = self._take(batch)
+        if not len(ends) or self.options.lateness is None:
+            return self._given()
+        # Events of the same end wait for each other: what ends now may still come.
+        lateness = -(-self.options.lateness * self.bound_program.columns.times.ticks_per_second // SECOND)
+        return self._advance(int(ends.max()) - lateness - 1)
+
+    def _take_few(self, batch: Any) -> Int64 | None:
+        """A few dicts as rows of codes, and their ends; None where a table must be made of them first."""
+        if self._quick is None or not isinstance(batch, list) or len(batch) > FEW:
+            return None
+        rows = self._quick.read(batch, self.now)
+        if rows is None:
+            return None
+        self.events += len(rows)
+        if not self._steps.reads_all:
+            self.unread += int(np.count_nonzero(rows[:, LABEL_COLUMN] == 0))
+        return np.asarray(rows[:, END])
+
+    def _take(self, batch: Any) -> Int64:
+        """Let events wait; gives their ends."""
         rows, dicts = to_arrow(batch), isinstance(batch, list)
         if not rows.num_columns:
-            return pa.table({}) if self._binding is None else self._answer({})
+            return np.zeros(0, np.int64)
         binding = self._binding_for(rows.schema, dicts=dicts)
         rows = binding.conform(rows, dicts=dicts)
         read = binding.program.columns.read(rows, first_row=self.events)
@@ -118,20 +141,19 @@ class RuleEngine:
         if binding is not self._binding:
             self._bind(binding)
         self._warn(read[LABEL])
+        taken = self._steps.wait(read if not late.any() else read.filter(pa.array(~late)))
         self.events += len(rows)
-        if self._steps.labels is not None:
-            self.unread += len(rows) - (pc.sum(pc.is_in(read[LABEL], self._steps.labels)).as_py() or 0)
+        if not self._steps.reads_all:
+            self.unread += int(np.count_nonzero(taken[:, LABEL_COLUMN] == 0))
         if late.any():
             self.late += int(late.sum())
+            if not self._steps.reads_all:
+                known = pa.array(self._steps.live.events.labels, pa.string())
+                labels = read[LABEL].filter(pa.array(late))
+                self.unread += len(labels) - (pc.sum(pc.is_in(labels, known)).as_py() or 0)
             if self.options.on_late == "collect":
                 self._late_rows.append(rows.filter(pa.array(late)))
-            read, ends = read.filter(pa.array(~late)), ends[~late]
-        self._waiting = pa.concat_tables([self._waiting, read]) if len(self._waiting) else read
-        if not len(ends) or self.options.lateness is None:
-            return self._answer({})
-        # Events of the same end wait for each other: what ends now may still come.
-        lateness = -(-self.options.lateness * self.bound_program.columns.times.ticks_per_second // SECOND)
-        return self._advance(int(ends.max()) - lateness - 1)
+        return np.asarray(ends[~late])
 
     def advance(self, to: Any) -> pa.Table:
         """Say that time has passed `to`: nothing that ends up to then will come. Returns what that completes.
@@ -157,9 +179,7 @@ class RuleEngine:
         """The time that must pass before `advance` has something to do; None when nothing waits."""
         if self._binding is None:
             return None
-        ticks = [] if self._steps.due is None else [self._steps.due]
-        if len(self._waiting):
-            ticks.append(int(self._waiting["end"].to_numpy().min()))
+        ticks = [tick for tick in (self._steps.due, self._steps.earliest()) if tick is not None]
         if not ticks:
             return None
         whole = self.bound_program.whole_seconds
@@ -174,74 +194,46 @@ class RuleEngine:
         if self._binding is None:
             return RuleStatistics(self.events, self.derived, self.late, self.unread, 0, {})
         counts = self.events, self.derived, self.late, self.unread
-        return RuleStatistics(*counts, len(self._waiting), dict(self._steps.sizes))
+        return RuleStatistics(*counts, len(self._steps.waiting), self._steps.live.sizes())
 
     # -- steps
 
     def _advance(self, now: int) -> pa.Table:
-        if now <= self.now:
-            return self._answer({})
-        ends = self._waiting["end"].to_numpy()
-        ripe = ends <= now
-        events = self._waiting.filter(pa.array(ripe)) if not ripe.all() else self._waiting
-        later = self._waiting.filter(pa.array(~ripe)) if not ripe.all() else self._waiting.slice(0, 0)
-        parts = self._parts(events, ends[ripe], now)
-        for place, (part, until) in enumerate(parts):
+        if now > self.now:
             try:
-                self._ready.append(self._answer(self._step(part, until)))
+                self._steps.advance(now)
             except BaseException:
                 # What is derived already is given by the next call; what is not done waits on.
-                self._waiting = pa.concat_tables([*(events for events, _ in parts[place:]), later])
+                self.now = self._steps.now
+                self._ready.append(self._answer())
                 self.stopped = "" if self._steps.is_undoable else _STOPPED
                 raise
-        self._waiting = later
-        tables, self._ready = self._ready, []
-        return tables[0] if len(tables) == 1 else pa.concat_tables(tables, promote_options="permissive")
+            self.now = now
+        return self._given()
 
-    def _parts(self, events: pa.Table, ends: Int64, now: int) -> list[tuple[pa.Table, int]]:
-        """The events in steps of bounded size: all that end at the same time in one."""
-        if len(ends) <= _ROWS:
-            return [(events, now)]
-        order = np.argsort(ends, kind="stable")
-        ends, events = ends[order], events.take(pa.array(order))
-        cuts = [0]
-        while cuts[-1] < len(ends):
-            last = ends[min(cuts[-1] + _ROWS, len(ends)) - 1]
-            cuts.append(int(np.searchsorted(ends, last, side="right")))
-        parts = [(events.slice(at, to - at), int(ends[to - 1])) for at, to in pairwise(cuts)]
-        return [*parts[:-1], (parts[-1][0], now)]
+    def _given(self) -> pa.Table:
+        """What was derived and not given yet."""
+        if self._binding is None:
+            return pa.table({})
+        answer = self._answer()
+        if not self._ready:
+            return answer
+        tables, self._ready = [*self._ready, answer], []
+        return pa.concat_tables(tables, promote_options="permissive")
 
-    def _step(self, events: pa.Table, now: int) -> Derived:
-        found = self._steps.step(events, self.now, now)
-        self.now = now
-        self._steps.forget(now)
-        return found
-
-    def _answer(self, found: Derived) -> pa.Table:
+    def _answer(self) -> pa.Table:
         """Derived events in the columns of the answer."""
-        output = self.bound_program.sql.output
-        tables = []
-        for label, rows in found.items():
-            kinds = self.bound_program.sql.plan_types.derived[label]
-            columns = Attributes.of(kinds).columns
-            data = {"type": pa.array([label] * len(rows), pa.string()), "begin": rows["begin"], "end": rows["end"]}
-            for field in output:
-                if field.name not in kinds:
-                    data[field.name] = pa.nulls(len(rows), field.type)
-                elif kinds[field.name] is TERM:
-                    data[field.name] = pa.array(map(_as_text, rows[columns[field.name]].to_pylist()), pa.string())
-                else:
-                    data[field.name] = ensure_type(rows[columns[field.name]], field.type)
-            tables.append(pa.table(data))
-            self.derived += len(rows)
-        answer = (
-            self.bound_program.answer(pa.concat_tables(tables))
-            if tables
-            else self.bound_program.answer_schema.empty_table()
-        )
         assert self._binding is not None
+        found = self._steps.live.take()
+        if not found and self._nothing is not None:
+            return self._nothing
+        self.derived += sum(len(rows) for _, rows in found)
+        answer = build_answer(self.bound_program, found, self._steps.interned)
         for name in self._binding.untyped:
             answer = answer.set_column(answer.schema.get_field_index(name), name, pa.nulls(len(answer)))
+        self._steps.live.forget(self.now)
+        if not found:
+            self._nothing = answer
         return answer
 
     # -- columns
@@ -254,14 +246,13 @@ class RuleEngine:
 
     def _bind(self, binding: StreamBinding) -> None:
         """Go on with this binding, which may be wider than the one before."""
-        steps = StepEvaluator(binding.program)
-        columns = binding.program.columns
-        if self._binding is None or (not self.events and self.now == _BEFORE):
-            self._waiting = columns.read(binding.schema.empty_table())
-        else:
-            migrate_state(steps, self._steps, self.now)
-            self._waiting = widen_events(self._waiting, self.bound_program.columns.attributes, columns.attributes)
-        self._binding, self._steps = binding, steps
+        before = None if self._binding is None or (not self.events and self.now == _BEFORE) else self._steps
+        steps = StepEvaluator(binding.program, None if before is None else before.interned)
+        steps.wait(binding.program.columns.read(binding.schema.empty_table()))
+        if before is not None:
+            migrate_state(steps, before, self.now)
+        self._binding, self._steps, self._nothing = binding, steps, None
+        self._quick = None if steps.engines else QuickReader.of(binding, steps.live, self.options)
 
     def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
         """Which events of these ticks come too late, or last too long."""
@@ -315,17 +306,13 @@ class RuleEngine:
         if self._binding is None:
             return Snapshot(meta, {}, {}).to_bytes()
         meta |= {"final": self._binding.final, "assuming": self._binding.assuming}
-        self._steps.forget(self.now, all_of_it=True)
-        tables = {f"point {name}": rows for name, rows in self._steps.tables().items()}
-        tables |= {"schema": self._seen.empty_table(), "waiting": self._waiting.combine_chunks()}
+        saved, arrays, tables = save_state(self._steps, self.now)
+        meta |= saved
+        tables["schema"] = self._seen.empty_table()
         if self._late_rows:
             tables["late"] = self.late_events()
         if self._ready:
             tables["ready"] = pa.concat_tables(self._ready, promote_options="permissive")
-        arrays = {
-            f"pattern {stream.query}": np.frombuffer(engine.snapshot(), np.uint8)
-            for stream, engine in self._steps.engines.items()
-        }
         return Snapshot(meta, arrays, tables).to_bytes()
 
     @classmethod
@@ -347,23 +334,10 @@ class RuleEngine:
         engine.unread = meta.get("unread", 0)
         if meta["bound"]:
             known = {option: meta.get(option, False) for option in ("final", "assuming")}
-            engine._bind(StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **known))
-            engine._waiting = saved.tables["waiting"]
-            points = {
-                name.removeprefix("point "): rows for name, rows in saved.tables.items() if name.startswith("point ")
-            }
-            patterns = {
-                CelStream(name.removeprefix("pattern ")): array.tobytes() for name, array in saved.arrays.items()
-            }
-            engine._steps.restore(points, patterns, engine.now)
+            binding = StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **known)
+            engine._binding = None
+            engine._bind(binding)
+            load_state(engine._steps, saved, engine.now)
             engine._late_rows = [saved.tables["late"]] if "late" in saved.tables else []
             engine._ready = [saved.tables["ready"]] if "ready" in saved.tables else []
         return engine
-
-
-def _as_text(value: str | None) -> str | None:
-    """A TERM as the text that users see."""
-    if value is None:
-        return None
-    plain = untag(value)
-    return plain if isinstance(plain, str) else to_json(plain)

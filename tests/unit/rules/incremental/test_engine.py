@@ -11,9 +11,9 @@ import pytest
 
 import ostinato
 from ostinato.errors import DataError, OstinatoError
-from ostinato.rules.incremental import engine as engine_module
+from ostinato.rules.incremental import state
 from ostinato.rules.incremental.engine import RuleEngine
-from ostinato.rules.incremental.steps import StepEvaluator
+from ostinato.rules.kernels import arms, layout
 from support import paths
 
 VECTOR = json.loads((paths.VECTORS / "rules.json").read_text())
@@ -139,7 +139,7 @@ def test_memory_is_bounded_by_what_can_still_matter() -> None:
 def test_a_large_batch_is_taken_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [point("ab"[number % 2], number // 3, "xyz"[number % 3]) for number in range(300)]
     whole = intervals(ostinato.rules(PAIR).detect(rows))
-    monkeypatch.setattr(engine_module, "_ROWS", 7)
+    monkeypatch.setattr(state, "_ROWS", 7)
     engine = ostinato.rules(PAIR).engine()
     found = intervals(engine.push(list(reversed(rows)))) + intervals(engine.flush())
     assert sorted(found) == sorted(whole)
@@ -228,16 +228,16 @@ def test_nothing_is_known_before_the_first_batch() -> None:
 
 
 def failing_once(monkeypatch: pytest.MonkeyPatch, fails_at: int = 1) -> None:
-    """Let a step fail when it has done all of its work."""
+    """Let a step fail when it has done its work, before it ends."""
     calls = iter(range(1, 100))
-    look_ahead = StepEvaluator._look_ahead
 
-    def fail(steps: StepEvaluator, touched: set[str], now: int) -> None:
-        if next(calls) == fails_at:
+    def fail(live: state.LiveState) -> int:
+        status = arms.run(live)
+        if status == layout.FINISHED and next(calls) == fails_at:
             raise DataError("a value of the events cannot be used")
-        look_ahead(steps, touched, now)
+        return status
 
-    monkeypatch.setattr(StepEvaluator, "_look_ahead", fail)
+    monkeypatch.setattr(state, "run", fail)
 
 
 @pytest.mark.parametrize("program", [PAIR, ABSENT, REPEATED])
@@ -255,7 +255,7 @@ def test_a_step_that_fails_leaves_all_as_it_was(program: str, monkeypatch: pytes
 
 
 def test_what_was_derived_before_a_step_failed_is_given_by_the_next_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine_module, "_ROWS", 2)
+    monkeypatch.setattr(state, "_ROWS", 2)
     failing_once(monkeypatch, fails_at=2)
     engine = ostinato.rules(PAIR).engine()
     with pytest.raises(DataError, match="cannot be used"):
@@ -267,10 +267,9 @@ def test_what_was_derived_before_a_step_failed_is_given_by_the_next_call(monkeyp
 def test_a_round_of_a_recursion_that_fails_leaves_all_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     engine = ostinato.rules(REPEATED).engine()
     engine.push([point("a", 1)])
-    note = StepEvaluator._note
     with monkeypatch.context() as patched:
-        patched.setattr(StepEvaluator, "_note", lambda *given: note(*given) and 1 / 0)
-        with pytest.raises(ZeroDivisionError):
+        failing_once(patched)
+        with pytest.raises(DataError, match="cannot be used"):
             engine.push([point("a", 2)])
     assert intervals(engine.flush()) == [("r", 1, 1), ("r", 2, 2)]
 

@@ -11,7 +11,7 @@ import pytest
 import ostinato
 from ostinato import RuleLimits
 from ostinato.errors import LimitError
-from ostinato.rules.incremental import steps
+from ostinato.rules.incremental.steps import StepEvaluator
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
 from ostinato.rules.relational.recursion import _Rounds
@@ -42,7 +42,7 @@ def test_a_recursion_that_passes_values_on_has_no_limit() -> None:
 
 
 def test_nor_has_one_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(steps, "MAX_ROUNDS", 5)
+    monkeypatch.setattr(StepEvaluator.__init__, "__defaults__", (None, 5))
     text = """DETECT far { x { var Y } } ON event e: edge {{ x { 0 }, y {{ var Y }} }} END
     DETECT far { x { var %s } }
     ON and { event f: far {{ x {{ var X }} }}, event e: edge {{ x {{ var X }}, y {{ var Y }} }} } END"""

@@ -1,0 +1,131 @@
+"""Events that come in as rows of codes: label, begin, end, and what rules read of their attributes.
+
+A row of an event that query terms look into has the number of its term too, and that of its reference where events of
+its label count one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.core.arrays import Int64
+from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.kernels.layout import NULL
+from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes, Kind
+from ostinato.rules.runtime.ingest import LABEL, event_digest
+from ostinato.rules.runtime.map_columns import has_map, maps_to_dicts
+from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row
+
+LABEL_COLUMN, BEGIN, END, TERM_COLUMN, REFERENCE = range(5)
+FIRST_ATTRIBUTE = 5
+PRESENT = "present"  # in place of a type: only whether there is a value
+Path = tuple[str, ...]
+
+
+@dataclass(eq=False)
+class EventRows:
+    """Which attributes have a column, as which type. `labels` are those that rules read; others are label 0."""
+
+    incoming: Attributes
+    interned: Interned
+    labels: dict[str, int] = field(default_factory=dict)
+    columns: dict[tuple[Path, str], int] = field(default_factory=dict)
+    kinds: list[tuple[Path, Any]] = field(default_factory=list)
+    readers: dict[int, Callable[[Mapping[str, Any]], DataTerm]] = field(default_factory=dict)
+    referenced: set[int] = field(default_factory=set)
+
+    @property
+    def width(self) -> int:
+        return FIRST_ATTRIBUTE + len(self.kinds)
+
+    def label(self, name: str) -> int:
+        return self.labels.setdefault(name, len(self.labels) + 1)
+
+    def column(self, path: Path, kind: Any) -> int:
+        """The column of an attribute as a type."""
+        key = path, str(kind)
+        if key not in self.columns:
+            self.columns[key] = FIRST_ATTRIBUTE + len(self.kinds)
+            self.kinds.append((path, kind))
+        return self.columns[key]
+
+    def encode(self, events: pa.Table) -> Int64:
+        """Events as IncomingColumns.read gives them."""
+        rows = np.full((len(events), self.width), NULL)
+        rows[:, LABEL_COLUMN] = self._labels(events[LABEL])
+        rows[:, BEGIN], rows[:, END] = events["begin"].to_numpy(), events["end"].to_numpy()
+        for place, (path, kind) in enumerate(self.kinds, FIRST_ATTRIBUTE):
+            if path[0] not in self.incoming.types:
+                continue
+            column = events[self.incoming.columns[path[0]]]
+            for name in path[1:]:
+                column = pc.struct_field(column, name)
+            if kind is PRESENT:
+                rows[:, place] = np.where(column.is_valid().to_numpy(), 1, NULL)
+            else:
+                wanted = column if kind is TERM or column.type == kind else column.cast(kind)
+                rows[:, place] = encode_column(wanted, kind, self.interned)
+        if self.readers:
+            self._read_terms(events, rows)
+        return rows
+
+    def _labels(self, labels: pa.ChunkedArray) -> Int64:
+        found = labels.combine_chunks().dictionary_encode() if not pa.types.is_dictionary(labels.type) else labels
+        found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+        known = np.array([*(self.labels.get(name, 0) for name in found.dictionary.to_pylist()), 0], np.int64)
+        places = found.indices
+        return known[(places.fill_null(len(known) - 1) if places.null_count else places).to_numpy()]
+
+    def _read_terms(self, events: pa.Table, rows: Int64) -> None:
+        wanted = np.flatnonzero(np.isin(rows[:, LABEL_COLUMN], list(self.readers)))
+        for place, row in zip(wanted.tolist(), events.take(pa.array(wanted)).to_pylist(), strict=True):
+            label = int(rows[place, LABEL_COLUMN])
+            term = self.readers[label](row)
+            rows[place, TERM_COLUMN] = self.interned.number(term)
+            if label in self.referenced:
+                rows[place, REFERENCE] = self.interned.number(event_digest(row["begin"], row["end"], term))
+
+    def numbered_columns(self) -> list[int]:
+        """The columns whose codes are numbers of interned values."""
+        found = [
+            place
+            for place, (_, kind) in enumerate(self.kinds, FIRST_ATTRIBUTE)
+            if kind is not PRESENT and code_kind(kind) == NUMBERED
+        ]
+        return [TERM_COLUMN, REFERENCE, *found]
+
+
+def term_reader(
+    label: str, attributes: Attributes, incoming: Mapping[str, Kind], columns: Mapping[str, str]
+) -> Callable[[Mapping[str, Any]], DataTerm]:
+    """From a row of columns to its term: a document, where it is one, else what its attributes say, in the order of the
+    stream. `incoming` are the types of the row's attributes, and `columns` their columns."""
+    document = columns.get(DOCUMENT)
+    mapped = {name for name, kind in incoming.items() if kind is not TERM and has_map(kind)}
+
+    def read(row: Mapping[str, Any]) -> DataTerm:
+        if document is not None and row[document] is not None:
+            term = from_canonical(row[document])
+            assert isinstance(term, DataTerm)
+            return term
+        children: list[Child] = []
+        for name in attributes.types:
+            if name == DOCUMENT or name not in incoming:
+                continue
+            value = row[columns[name]]
+            if name in mapped:
+                value = maps_to_dicts(value, incoming[name])
+            if isinstance(value, DataTerm) or (incoming[name] is TERM and value is not None):
+                children.append(DataTerm(name, (value,)))
+            else:
+                children.extend(from_row(label, {name: value}, without=()).children)
+        return DataTerm(label, tuple(children))
+
+    return read

@@ -1,0 +1,319 @@
+"""C^X[h]: the arms that make derived events.
+
+An aggregate goes over what a trace collects: its rows are found one after another by the arm that has the trace, so
+kernels aggregate where they look up. Lists, elements, texts in order and groups across tuples are made in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int64
+from ostinato.core.expressions import Variable, walk
+from ostinato.rules.algebra import nodes as cera
+from ostinato.rules.incremental.arm_code import ArmCode, Host, Operand, PointPlan
+from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, TRUTH, WHOLE, code_kind, decode_value, encode_value
+from ostinato.rules.incremental.expressions import Expressions, extreme
+from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_made_in_one, outer_variables
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.operators import ArmPlanner, Columns, NeedsHostError, Way
+from ostinato.rules.kernels import layout as k
+from ostinato.rules.relational.head_types import HeadColumn, aggregate_kind
+from ostinato.rules.relational.kinds import REF, TERM, Kind
+from ostinato.rules.syntax.grouping import has_grouping
+from ostinato.rules.syntax.nodes import Aggregate, Combined, ConstructTerm, Make, Value
+from ostinato.rules.syntax.variables import used_variables
+
+_NAMES = {"count": k.COUNT_ALL, "sum": k.SUM, "avg": k.AVG, "min": k.MIN, "max": k.MAX}
+_NAMES |= {"first": k.FIRST_OF, "last": k.LAST_OF}
+
+
+@dataclass(eq=False)
+class GroupArm:
+    """What the instructions of a group say, while they are written."""
+
+    columns: list[int]  # the slots of a row
+    aggregates: list[list[Any]]
+    after: int = -1
+
+    def column(self, slot: int) -> int:
+        if slot not in self.columns:
+            self.columns.append(slot)
+        return self.columns.index(slot)
+
+
+class HeadPlanner:
+    """Writes the arms of one rule."""
+
+    def __init__(self, planner: ArmPlanner, definition: cera.Definition, node: cera.Construct) -> None:
+        assert isinstance(node.input, cera.Merge)
+        self.planner, self.node, self.merge = planner, node, node.input
+        self.kinds = planner.types.kinds_of(self.merge.input)
+        self.made: Sequence[HeadColumn] = planner.types.head_columns[definition.name]
+        self.label_kinds = planner.types.derived[node.head.label]
+        self.point = planner.derived_point(node.head.label)
+        self.names = planner.generator.names
+        self._python: PointPlan | None = None
+
+    def write(self) -> None:
+        body = self.merge.input
+        if not has_grouping(self.node.head):
+            for way in self.planner.drive(body):
+                self._plain(way)
+            return
+        planner = self.planner
+        if self._groups_by_trace():
+            arms, points = len(planner.arms), len(planner.points)
+            try:
+                self._grouped(body)
+                return
+            except NeedsHostError:
+                del planner.arms[arms:], planner.points[points:]
+            finally:
+                planner.in_group = False
+        for way in planner.drive(body):
+            self._to_python(way)
+
+    # One derived event for each tuple
+
+    def _plain(self, way: Way) -> None:
+        trial = self.planner.expressions((_copy(way[0]), way[1]))
+        hard = [part for part in self.made if self._value(trial, part) is None]
+        made: dict[str, Operand] = {}
+        if hard:
+            compiler = self._compiler()
+            functions = [(_of_one(compiler.part(part)), self.label_kinds[part.label]) for part in hard]
+            way, found = self.planner.computed(way, functions, dict(self.kinds), frozenset(self._read()))
+            made = {part.label: operand for part, operand in zip(hard, found, strict=True)}
+        expressions = self.planner.expressions(way)
+        for part in self.made:
+            if part.label not in made:
+                value = self._value(expressions, part)
+                assert value is not None
+                made[part.label] = value
+        self._emit(way, made)
+
+    def _value(self, expressions: Expressions, part: HeadColumn) -> Operand | None:
+        """The value of a part in the code of its column; None where kernels cannot compute it."""
+        term = part.terms[0]
+        while isinstance(term, Make) and is_made_in_one(term):
+            term = term.children[0]
+        if part.many or not isinstance(term, Value):
+            return None
+        found = expressions.value(term.expr)
+        return None if found is None else self._cast(expressions, found, part)
+
+    def _cast(self, expressions: Expressions, value: Operand, part: HeadColumn) -> Operand | None:
+        cast = expressions.cast(value, part.kind)
+        return None if cast is None else expressions.cast(cast, self.label_kinds[part.label])
+
+    def _emit(self, way: Way, made: Mapping[str, Operand]) -> None:
+        arm, columns = way
+        begin, end = self._interval(arm, columns)
+        missing = arm.frame.constant(k.NULL)
+        values = [made[label].slot if label in made else missing for label in self.label_kinds]
+        self.planner.emit(arm, self.point, [begin, end, *values])
+
+    def _interval(self, arm: ArmCode, columns: Columns) -> tuple[int, int]:
+        begins, ends = (
+            [columns[self.names.time(ident, side)].slot for ident in self.merge.events] for side in ("begin", "end")
+        )
+        return extreme(arm, k.LEAST, begins), extreme(arm, k.GREATEST, ends)
+
+    # Groups that kernels aggregate
+
+    def _groups_by_trace(self) -> bool:
+        """Whether a group is what one tuple collects, and its aggregates are numbers."""
+        shown = self.planner.generator.columns(self.merge.input)
+        collected = {self.names.time(each.ident, REF) for each in self.node.collected}
+        outer = set(outer_variables(self.node.head))
+        return (
+            bool(self.node.collected)
+            and not any(name.endswith(f".{REF}") and name not in collected for name in shown)
+            and outer <= self.node.trace
+            and all(not part.many and is_made_in_one(part.terms[0]) for part in self.made)
+        )
+
+    def _grouped(self, body: cera.Node) -> None:
+        planner = self.planner
+        above: list[cera.Node] = []
+        node = body
+        while any(isinstance(each, cera.TemporalJoin) for each in cera.walk(node)):
+            above.append(node)
+            node = cera.inputs(node)[0]
+        for way in planner.drive(node):
+            arm, columns = way
+            interval = self._interval(arm, columns)
+            group = GroupArm([], [])
+            planner.in_group = True
+            arm.add(k.GROUP, group)
+            for each in reversed(above):
+                way = planner.over(each, way)
+            self._aggregate(way, group, interval)
+            planner.in_group = False
+
+    def _aggregate(self, way: Way, group: GroupArm, interval: tuple[int, int]) -> None:
+        arm = way[0]
+        expressions = self.planner.expressions(way)
+        terms: list[Aggregate] = []
+        for part in self.made:
+            term = _single(part.terms[0])
+            terms += term.aggregates if isinstance(term, Combined) else [term] if isinstance(term, Aggregate) else []
+        results = {id(term): self._result(expressions, way, group, term) for term in terms}
+        arm.add(k.ACCUMULATE, group.columns)
+        group.after = len(arm.code)
+        made: dict[str, Operand] = {}
+        for part in self.made:
+            value = self._after(way, results, _single(part.terms[0]))
+            cast = None if value is None else self._cast(expressions, value, part)
+            if cast is None:
+                raise NeedsHostError
+            made[part.label] = cast
+        missing = arm.frame.constant(k.NULL)
+        values = [made[label].slot if label in made else missing for label in self.label_kinds]
+        self.planner.emit(arm, self.point, [*interval, *values])
+
+    def _result(self, expressions: Expressions, way: Way, group: GroupArm, term: Aggregate) -> Operand:
+        """The slot that an aggregate is going to be in."""
+        _, columns = way
+        names = list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
+        sources = [each for each in self.node.collected if not names or each.binds & set(names)]
+        value = expressions.value(term.expr)
+        if value is not None and term.name in ("sum", "avg"):
+            value = expressions.as_family(value, "number")
+        plain = value is not None and value.coded in (WHOLE, FLOAT, TRUTH, MOMENT)
+        if value is None or term.order_by or not (plain or term.name == "count" or value.coded == NOTHING):
+            raise NeedsHostError
+        if term.name in ("sum", "avg") and value.coded not in (WHOLE, FLOAT, NOTHING):
+            raise NeedsHostError
+        distinct = [group.column(columns[self.names.variable(name)].slot) for name in names]
+        order: list[int] = []
+        if term.name in ("first", "last"):
+            times = [self.names.time(each.ident, side) for each in sources for side in ("end", "begin")]
+            order = [group.column(columns[time].slot) for time in times]
+        else:
+            refs = [self.names.time(each.ident, REF) for each in sources if each.named]
+            distinct += [group.column(columns[ref].slot) for ref in refs]
+        slot = expressions.arm.frame.slot()
+        spec = [_NAMES[term.name], group.column(value.slot), int(value.coded == FLOAT), distinct, order, slot]
+        group.aggregates.append(spec)
+        kind = aggregate_kind(term, self.kinds)
+        if term.name == "sum" and value.coded == WHOLE:
+            kind = pa.int64()
+        return Operand(pa.float64() if kind is TERM and value.coded == FLOAT else kind, slot)
+
+    def _after(self, way: Way, results: Mapping[int, Operand], term: ConstructTerm) -> Operand | None:
+        """A value of the head, once its aggregates are known."""
+        if isinstance(term, Aggregate):
+            return results[id(term)]
+        if isinstance(term, Combined):
+            of = {name: results[id(each)] for name, each in term.by_variable.items()}
+            arm, columns = way
+            known = Expressions(arm, lambda name: of[name] if name in of else columns[self.names.variable(name)])
+            return known.value(term.expr)
+        assert isinstance(term, Value)
+        return self.planner.expressions(way).value(term.expr)
+
+    # Groups in Python
+
+    def _compiler(self) -> HeadCompiler:
+        return HeadCompiler(self.kinds, self.node.collected, self.names.variable, self.names.time)
+
+    def _read(self) -> set[str]:
+        return set(used_variables(self.node.head))
+
+    def _to_python(self, way: Way) -> None:
+        arm, columns = way
+        planner = self.planner
+        begin, end = self._interval(arm, columns)
+        names = planner.generator.columns(self.merge.input)
+        source = self._source(names, columns)
+        planner.emit(arm, source, [begin, end, *(columns[name].slot for name in names)])
+
+    def _source(self, names: Sequence[str], columns: Columns) -> PointPlan:
+        """The point that all arms of the rule fill, and from which Python makes its events."""
+        if self._python is not None:
+            return self._python
+        planner = self.planner
+        kinds = [columns[name].kind for name in names]
+        source = planner.scratch(("#begin", "#end", *names), (pa.int64(), pa.int64(), *kinds))
+        variable = {self.names.variable(name): name for name in self._read()}
+        compiler = self._compiler()
+        parts = {part.label: compiler.part(part) for part in self.made}
+        makers = [parts.get(label) for label in self.label_kinds]
+        keys = [source.columns.index(name) for name in self._keys(names)]
+        values = [
+            (place, variable[name], source.kinds[place])
+            for place, name in enumerate(source.columns)
+            if name in variable
+        ]
+        coded = [code_kind(kind) for kind in self.label_kinds.values()]
+        planner.host(HostGroups(self.point, source, keys, values, makers, coded, planner.interned), source)
+        self._python = source
+        return source
+
+    def _keys(self, shown: Sequence[str]) -> list[str]:
+        """The trace, then the variables of the head outside of `all`: as relational.head_sql groups."""
+        body = self.merge.input
+        single = [binds for ident, binds in self.node.traced if self.names.time(ident, REF) not in shown]
+        traced: frozenset[str] = frozenset().union(*single)
+        names = [name for name in body.schema.data if name in traced]
+        names += [name for name in outer_variables(self.node.head) if name not in names]
+        collected = {self.names.time(each.ident, REF) for each in self.node.collected}
+        refs = [name for name in shown if name.endswith(f".{REF}") and name not in collected]
+        times = [self.names.time(ident, side) for ident in body.schema.times for side in ("begin", "end")]
+        return [*times, *refs, *map(self.names.variable, names)]
+
+
+@dataclass(eq=False)
+class HostGroups(Host):
+    """Makes the events of all groups among the tuples of a step."""
+
+    target: PointPlan
+    source: PointPlan
+    keys: Sequence[int]
+    values: Sequence[tuple[int, str, Kind]]
+    makers: Sequence[Maker | None]
+    coded: Sequence[str]
+    interned: Interned
+
+    def __call__(self, rows: Int64) -> Int64:
+        groups: dict[tuple[int, ...], list[list[int]]] = {}
+        for codes in rows.tolist():
+            groups.setdefault(tuple([codes[key] for key in self.keys]), []).append(codes)
+        out = [self._event(group) for group in groups.values()]
+        return np.array(out, np.int64).reshape(len(out), len(self.target.columns))
+
+    def _event(self, group: list[list[int]]) -> list[int]:
+        names, interned = self.source.columns, self.interned
+        rows = [
+            Row(
+                dict(zip(names, codes, strict=True)),
+                {name: decode_value(codes[place], kind, interned) for place, name, kind in self.values},
+            )
+            for codes in group
+        ]
+        made = [
+            k.NULL if maker is None else encode_value(maker(rows), coded, interned)
+            for maker, coded in zip(self.makers, self.coded, strict=True)
+        ]
+        return [group[0][0], group[0][1], *made]
+
+
+def _of_one(maker: Maker) -> Callable[[dict[str, object]], object]:
+    return lambda bindings: maker([Row({}, bindings)])
+
+
+def _single(term: ConstructTerm) -> ConstructTerm:
+    while isinstance(term, Make):
+        term = term.children[0]
+    return term
+
+
+def _copy(arm: ArmCode) -> ArmCode:
+    return replace(arm, code=[])

@@ -1,0 +1,164 @@
+"""Q^X[i: q]: the arms that match events of a stream with a query term.
+
+A flat term reads columns: it is tests and loads. Any other is matched in Python, term by term (terms.match).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int64
+from ostinato.rules.algebra.nodes import Match
+from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, Host, Operand, PointPlan
+from ostinato.rules.incremental.codes import (
+    FLOAT,
+    NOTHING,
+    WHOLE,
+    code_kind,
+    constant_code,
+    decode_value,
+    encode_value,
+)
+from ostinato.rules.incremental.event_rows import PRESENT, EventRows, term_reader
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.kernels import layout as k
+from ostinato.rules.relational.kinds import TERM, Attributes, Kind
+from ostinato.rules.relational.match_plan import MatchPlan, Path
+from ostinato.rules.runtime.ingest import event_digest
+from ostinato.rules.terms.data import DataTerm
+from ostinato.rules.terms.match import Matcher, compile_term
+
+Columns = Callable[[Path, Any], Operand | None]  # the operand of an attribute as a type; None where there is none
+
+
+def match_flat(arm: ArmCode, found: MatchPlan, read: Columns, begin: int, end: int) -> list[int]:
+    """Write the tests of a flat match; gives the slots of the tuple: begin, end, variables."""
+    flat, frame = found.flat, arm.frame
+    assert flat is not None
+    missing = frame.constant(k.NULL)
+
+    def operand(path: Path) -> Operand:
+        kind = found.type_at(path)
+        nested = kind is not TERM and pa.types.is_nested(kind)
+        return read(path, PRESENT if nested else kind) or Operand(pa.null(), missing)
+
+    known = set()
+    for path, const in flat.equal:
+        known.add(path)
+        one = operand(path)
+        code = None if one.coded == NOTHING else constant_code(const.value, one.coded, frame.interned)
+        if code is None:
+            arm.add(k.TEST, missing)  # nothing can equal it
+            continue
+        column = arm.source_column(one.slot)
+        if column is not None:
+            arm.tests.append(ConstantTest(column, k.EQUAL, code, False))
+        else:
+            arm.add(k.TEST, arm.compute(k.EQ_I, one.slot, frame.constant(code)))
+    for path in dict.fromkeys(flat.present):
+        if path not in known:
+            arm.add(k.PRESENT, operand(path).slot)
+    for path in flat.absent:
+        arm.add(k.MISSING, operand(path).slot)
+    for first, *rest in flat.variables.values():
+        for path in rest:
+            arm.add(k.TEST, equal(arm, operand(first), operand(path)))
+    return [begin, end, *(operand(flat.variables[name][0]).slot for name in found.match.schema.data)]
+
+
+def equal(arm: ArmCode, one: Operand, other: Operand) -> int:
+    """The slot of `one = other`; a whole number and a float are equal where they are exactly."""
+    if one.coded == FLOAT and other.coded == WHOLE:
+        one, other = other, one
+    if one.coded == WHOLE and other.coded == FLOAT:
+        exact = arm.compute(k.EXACT_F_TO_I, other.slot)
+        return arm.compute(k.EQ_I, one.slot, exact)
+    return arm.compute(k.EQ_F if one.coded == FLOAT else k.EQ_I, one.slot, other.slot)
+
+
+@dataclass(eq=False)
+class TermMatches(Host):
+    """Matches terms of rows: those of events that come in are there, those of derived events are made."""
+
+    target: PointPlan
+    found: MatchPlan
+    interned: Interned
+    read: Callable[[Int64], DataTerm] | None = None  # None: a tuple has begin, end, term and reference
+    referenced: bool = False
+
+    def __post_init__(self) -> None:
+        match = self.found.match
+        self.match: Matcher = compile_term(match.term, match.bound)
+        names = match.schema.data
+        self.variables = [(name, code_kind(self.found.kinds[name])) for name in names]
+
+    def __call__(self, rows: Int64) -> Int64:
+        out: list[list[int]] = []
+        interned = self.interned
+        for row in rows:
+            times = [int(row[0]), int(row[1])]
+            term = interned.values[row[2]] if self.read is None else self.read(row)
+            for each in self.match(term):
+                values = [encode_value(each.get(name), coded, interned) for name, coded in self.variables]
+                reference = []
+                if self.referenced:
+                    known = self.read is None
+                    reference = [int(row[3]) if known else interned.number(event_digest(*times, term))]
+                out.append([*times, *values, *reference])
+        return np.array(out, np.int64).reshape(len(out), len(self.target.columns))
+
+
+def derived_reader(
+    label: str, attributes: Attributes, derived: Mapping[str, Kind], interned: Interned
+) -> Callable[[Int64], DataTerm]:
+    """From a row of a derived event (begin, end, its attributes) to its term."""
+    kinds = list(derived.values())
+    read = term_reader(label, attributes, derived, {name: name for name in derived})
+
+    def term(row: Int64) -> DataTerm:
+        values = (decode_value(int(code), kind, interned) for code, kind in zip(row[2:], kinds, strict=True))
+        return read(dict(zip(derived, values, strict=True)))
+
+    return term
+
+
+def incoming_columns(events: EventRows, arm: ArmCode) -> Columns:
+    """The attributes of an event that comes in."""
+
+    def read(path: Path, kind: Any) -> Operand | None:
+        if path[0] not in events.incoming.types:
+            return None
+        column = events.column(path, kind)
+        return Operand(pa.int64() if kind is PRESENT else kind, load=lambda: arm.column(column))
+
+    return read
+
+
+def derived_columns(
+    derived: Mapping[str, Kind], arm: ArmCode, cast: Callable[[Operand, Any], Operand | None]
+) -> Columns:
+    """The attributes of a derived event, which has no fields in them."""
+    places = {name: 2 + place for place, name in enumerate(derived)}
+
+    def read(path: Path, kind: Any) -> Operand | None:
+        if path[0] not in places:
+            return None
+        own = Operand(derived[path[0]], load=lambda: arm.column(places[path[0]]))
+        return own if kind is PRESENT else cast(own, kind)
+
+    return read
+
+
+def is_flat(found: MatchPlan) -> bool:
+    """Whether kernels can match it: its events are not counted one by one."""
+    return found.flat is not None and not found.named
+
+
+def reads_fields(match: Match, found: MatchPlan) -> bool:
+    """Whether it looks into attributes, which derived events keep whole."""
+    return found.flat is not None and any(len(path) > 1 for path in found.flat.paths)

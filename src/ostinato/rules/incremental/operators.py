@@ -1,0 +1,491 @@
+"""A query plan as points and arms: each operator of CERA as instructions, in the differences of Figure 11.
+
+ΔL ⋈ (◦∪Δ)R ∪ ◦L ⋈ ΔR are two arms. Each sees of the other side what the arm from there has seen already, so that every
+pair is found by one of them, in whatever order tuples come. So recursion needs no rounds over whole steps: what is
+derived drives the arms that read it, until nothing is new (semi-naive evaluation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int64
+from ostinato.rules.algebra import nodes as cera
+from ostinato.rules.algebra.time_relations import TIMERS, absolute_nanoseconds
+from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, Frame, Host, LookUp, Operand, PointPlan
+from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind, decode_value, encode_value
+from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, EventRows, term_reader
+from ostinato.rules.incremental.expressions import Expressions, extreme
+from ostinato.rules.incremental.host_expressions import compile_value
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.matches import (
+    TermMatches,
+    derived_columns,
+    derived_reader,
+    incoming_columns,
+    is_flat,
+    match_flat,
+    reads_fields,
+)
+from ostinato.rules.kernels import layout as k
+from ostinato.rules.relational.constant_comparisons import as_constant_comparison
+from ostinato.rules.relational.kinds import REF, TERM, Kind
+from ostinato.rules.relational.sql_program import SqlProgram
+from ostinato.rules.syntax.nodes import Condition, Data, Formula, RelativeTimer
+
+Columns = dict[str, Operand]  # by the names that relational.operators gives columns
+Way = tuple[ArmCode, Columns]  # an arm so far, and what it has at hand
+_PLAIN_OF = {WHOLE: k.NUMBER, FLOAT: k.NUMBER, TRUTH: k.TRUTH, MOMENT: k.MOMENT}
+_TESTS = {"=": k.EQUAL, "<": k.BELOW, "<=": k.UP_TO, ">": k.ABOVE, ">=": k.FROM}
+
+
+class NeedsHostError(Exception):
+    """A value inside of a group that kernels cannot compute."""
+
+
+@dataclass(eq=False)
+class HostValues(Host):
+    """Computes values of tuples, and appends them."""
+
+    target: PointPlan
+    inputs: Sequence[tuple[str, Kind]]  # the variables in the columns of the source; "" for a column that is not read
+    functions: Sequence[tuple[Callable[[dict[str, object]], object], str]]
+    interned: Interned
+
+    def __call__(self, rows: Int64) -> Int64:
+        made = np.empty((len(rows), len(self.functions)), np.int64)
+        for place, row in enumerate(rows.tolist()):
+            bindings = {
+                name: decode_value(code, kind, self.interned)
+                for code, (name, kind) in zip(row, self.inputs, strict=True)
+                if name
+            }
+            for column, (function, coded) in enumerate(self.functions):
+                made[place, column] = encode_value(function(bindings), coded, self.interned)
+        return np.concatenate([rows, made], axis=1)
+
+
+@dataclass(eq=False)
+class ArmPlanner:
+    """Writes the points and arms of a program."""
+
+    program: SqlProgram
+    events: EventRows
+    interned: Interned
+    points: list[PointPlan] = field(default_factory=list)
+    arms: list[ArmCode] = field(default_factory=list)
+    fixed: list[tuple[PointPlan, int, int]] = field(default_factory=list)  # tuples that are there from the start
+    max_rounds: dict[PointPlan, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        program = self.program
+        self.generator, self.types, self.frame = program.generator, program.plan_types, Frame(self.interned)
+        self.incoming = PointPlan("", (), ())
+        self.points.append(self.incoming)
+        self.by_name: dict[str, PointPlan] = {}
+        self.derived: dict[str, PointPlan] = {}
+        self.patterns: dict[cera.CelStream, PointPlan] = {}
+        self.in_group = False  # whether arms are written inside of a group, where no Python can run
+        self.place = 0
+
+    def definition(self, definition: cera.Definition, moving: frozenset[str]) -> None:
+        """Write the arms of a definition. `moving` are the points that its recursion adds to."""
+        name, node = definition.name, definition.node
+        self.place, self.moving = self.place + 1, moving
+        assert not isinstance(node, cera.Construct)
+        point = self._define(name, node)
+        if isinstance(node, cera.Match):
+            self._match(point, node)
+        elif isinstance(node, cera.FixedStream):
+            self.fixed.append((point, *self._moments(node)))
+        else:
+            for arm, columns in self.drive(node):
+                self.emit(arm, point, [columns[each].slot for each in point.columns])
+
+    # Points
+
+    def _define(self, name: str, node: cera.Node) -> PointPlan:
+        names, relevance = self.generator.columns(node), self.program.plan.relevance[name]
+        kinds = {self.generator.names.variable(each): kind for each, kind in self.types.kinds[name].items()}
+        default = {each: pa.string() if each.endswith(f".{REF}") else pa.int64() for each in names}
+        places = {each: place for place, each in enumerate(names)}
+        bounds = [bound for use in relevance.uses for bound in use.bounds]
+        point = PointPlan(
+            name,
+            tuple(names),
+            tuple(kinds.get(each, default[each]) for each in names),
+            k.STORED if relevance.uses else k.TRANSIENT,
+            relevance.waits,
+            tuple(places[self.generator.names.time(ident, "end")] for ident in node.schema.times),
+            tuple(tuple(self._until(time, most, places) for time, most in bound.until) for bound in bounds),
+            any(not bound.until for bound in bounds),
+        )
+        self.by_name[name] = point
+        self.points.append(point)
+        return point
+
+    def _until(self, time: tuple[str, str] | None, offset: int, places: dict[str, int]) -> tuple[int, int]:
+        ticks = -self.generator.ticks(-offset)
+        return (-1, ticks) if time is None else (places[self.generator.names.time(*time)], ticks)
+
+    def scratch(self, names: Sequence[str], kinds: Sequence[Kind]) -> PointPlan:
+        """A point for what goes to Python, or comes from it."""
+        point = PointPlan(f"#{len(self.points)}", tuple(names), tuple(kinds))
+        self.points.append(point)
+        return point
+
+    def derived_point(self, label: str) -> PointPlan:
+        """The events of a label that rules derive."""
+        if label not in self.derived:
+            kinds = self.types.derived[label]
+            columns = ("begin", "end", *kinds)
+            point = PointPlan(label, columns, (pa.int64(), pa.int64(), *kinds.values()), k.DERIVED)
+            self.derived[label] = point
+            self.points.append(point)
+        return self.derived[label]
+
+    def arm(self, source: PointPlan) -> ArmCode:
+        made = ArmCode(self.frame, source, (self.place, len(self.arms)))
+        self.arms.append(made)
+        return made
+
+    def emit(self, arm: ArmCode, point: PointPlan, slots: Sequence[int]) -> None:
+        end = extreme(arm, k.GREATEST, [slots[place] for place in point.ends]) if point.waits else -1
+        arm.add(k.EMIT, point, list(slots), end)
+
+    def host(self, host: Host, source: PointPlan) -> ArmCode:
+        arm = self.arm(source)
+        arm.host = host
+        return arm
+
+    # Matches
+
+    def _match(self, point: PointPlan, node: cera.Match) -> None:
+        found = self.types.match_plans[point.name]
+        attributes = self.types.attributes[node.stream]
+        if isinstance(node.stream, cera.CelStream):
+            self._match_derived(point, node, self.pattern_point(node.stream), attributes.types)
+            return
+        label, incoming = self.events.label(node.stream), self.events.incoming
+        if is_flat(found):
+            arm = self.arm(self.incoming)
+            arm.label = label
+            read = incoming_columns(self.events, arm)
+            self.emit(arm, point, match_flat(arm, found, read, arm.column(BEGIN), arm.column(END)))
+        else:
+            self.events.readers.setdefault(
+                label, term_reader(node.stream, attributes, incoming.types, incoming.columns)
+            )
+            if found.referenced:
+                self.events.referenced.add(label)
+            arm = self.arm(self.incoming)
+            arm.label = label
+            terms = self.scratch(("begin", "end", "#term", "#reference"), (pa.int64(), pa.int64(), TERM, TERM))
+            self.emit(arm, terms, [arm.column(each) for each in (BEGIN, END, TERM_COLUMN, REFERENCE)])
+            self.host(TermMatches(point, found, self.interned, None, found.referenced), terms)
+        if node.stream in self.program.rules_of:
+            derived = self.types.derived[node.stream]
+            self._match_derived(point, node, self.derived_point(node.stream), derived)
+
+    def pattern_point(self, stream: cera.CelStream) -> PointPlan:
+        """The matches of a CEL query."""
+        if stream not in self.patterns:
+            kinds = self.types.attributes[stream].types
+            point = self.scratch(("begin", "end", *kinds), (pa.int64(), pa.int64(), *kinds.values()))
+            point.waits, point.ends = True, (1,)  # each until the step that it ends in
+            self.patterns[stream] = point
+        return self.patterns[stream]
+
+    def _match_derived(self, point: PointPlan, node: cera.Match, source: PointPlan, kinds: dict[str, Kind]) -> None:
+        found = self.types.match_plans[point.name]
+        arm = self.arm(source)
+        if is_flat(found) and not reads_fields(node, found):
+            trial = Expressions(replace(arm, code=[]), lambda name: Operand(TERM))
+            read = derived_columns(kinds, arm, Expressions(arm, trial.variable).cast)
+            if all(
+                path[0] not in kinds or trial.cast(Operand(kinds[path[0]], 0), found.type_at(path))
+                for path in found.flat.paths  # type: ignore[union-attr]
+            ):
+                self.emit(arm, point, match_flat(arm, found, read, arm.column(0), arm.column(1)))
+                return
+        attributes = self.types.attributes[node.stream]
+        read_term = derived_reader(node.term.label, attributes, kinds, self.interned)
+        arm.host = TermMatches(point, found, self.interned, read_term, found.referenced)
+
+    # Operators
+
+    def drive(self, node: cera.Node) -> list[Way]:
+        """The arms that find what a step adds to a node."""
+        if isinstance(node, cera.Point):
+            arm = self.arm(self.by_name[node.name])
+            names = self.generator.columns(node)
+            return [(arm, {name: self._loaded(arm, place, name) for place, name in enumerate(names)})]
+        if isinstance(node, cera.Rename):
+            names = dict(zip(self.generator.columns(node.input), self.generator.columns(node), strict=True))
+            return [
+                (arm, {names[name]: each for name, each in columns.items()}) for arm, columns in self.drive(node.input)
+            ]
+        if isinstance(node, cera.Join) and not isinstance(node.right, cera.AnyTimer):
+            return self._join(node)
+        (below,) = cera.inputs(node)[:1]
+        return [self.over(node, way) for way in self.drive(below)]
+
+    def over(self, node: cera.Node, way: Way) -> Way:
+        """An operator on what an arm finds below it on its left."""
+        if isinstance(node, cera.Select):
+            return self._select(node, way)
+        if isinstance(node, cera.Project):
+            return way[0], {name: way[1][name] for name in self.generator.columns(node)}
+        if isinstance(node, cera.Join):
+            return self._timer(node, way)
+        if isinstance(node, cera.TemporalJoin):
+            return self._collect(node, way)
+        assert isinstance(node, cera.AntiJoin)
+        return self._negate(node, way)
+
+    def _loaded(self, arm: ArmCode, place: int, name: str) -> Operand:
+        return Operand(arm.source.kinds[place], load=lambda: arm.column(place))
+
+    def _join(self, node: cera.Join) -> list[Way]:
+        (left, have), (right, others) = self.drive(node.left)[0], self.drive(node.right)[0]
+        near = node.near
+        low = high = low_back = high_back = None
+        if near is not None:
+            low, high = self.generator.ticks(near.low), self.generator.ticks(near.high)
+            low_back, high_back = -high, -low
+        to_right = self._look_up(node, left, have, node.right, near and near.left, near and near.right, low, high)
+        to_left = self._look_up(
+            node, right, others, node.left, near and near.right, near and near.left, low_back, high_back
+        )
+        left.code[-1][-1].limit, right.code[-1][-1].limit = right, left
+        return [(left, {**to_right, **self._kept(node, have)}), (right, {**others, **self._kept(node, to_left)})]
+
+    def _kept(self, node: cera.AnyJoin, columns: Columns) -> Columns:
+        """What comes from the left side, but for TERMs that the right side has typed: these say more."""
+        left, right = self.types.kinds_of(node.left), self.types.kinds_of(node.right)
+        better = {
+            self.generator.names.variable(name)
+            for name, kind in left.items()
+            if kind is TERM and right.get(name, TERM) is not TERM
+        }
+        return {name: each for name, each in columns.items() if name not in better}
+
+    def _look_up(
+        self,
+        node: cera.AnyJoin,
+        arm: ArmCode,
+        have: Columns,
+        other: cera.Node,
+        mine: tuple[str, str] | None,
+        theirs: tuple[str, str] | None,
+        low: int | None,
+        high: int | None,
+    ) -> Columns:
+        """A LOOKUP of the partners among the tuples of `other`; gives their columns."""
+        point, names, kinds = self._partner(other)
+        keys, slots = self._keys(node, arm, have, names, kinds)
+        time = self.generator.names
+        first_end = names.index(time.time(other.schema.times[0], "end"))
+        column = first_end if theirs is None else names.index(time.time(*theirs))
+        bounds = [-1, -1]
+        if mine is not None and low is not None and high is not None:
+            at = have[time.time(*mine)].slot
+            bounds = [arm.plus(at, low), arm.plus(at, high)]
+        found = LookUp()
+        arm.add(k.LOOKUP, point, point.index(keys, column), slots, *bounds, found)
+
+        def load(place: int) -> Callable[[], int]:
+            def into() -> int:
+                return found.loads.setdefault(place, arm.frame.slot())
+
+            return into
+
+        return {name: Operand(kinds[place], load=load(place)) for place, name in enumerate(names)}
+
+    def _partner(self, node: cera.Node) -> tuple[PointPlan, list[str], tuple[Kind, ...]]:
+        """The point that is looked up, and its columns under the names that they have here."""
+        names = self.generator.columns(node)
+        point = node.input if isinstance(node, cera.Rename) else node
+        assert isinstance(point, cera.Point), "what is looked up again is materialised"
+        plan = self.by_name[point.name]
+        return plan, names, plan.kinds
+
+    def _keys(
+        self, node: cera.AnyJoin, arm: ArmCode, have: Columns, names: list[str], kinds: Sequence[Kind]
+    ) -> tuple[list[tuple[int, int]], list[int]]:
+        """The columns of the index, and the slots whose values are sought in them."""
+        keys: list[tuple[int, int]] = []
+        slots: list[int] = []
+        for name in node.left.schema.data:
+            if name not in node.right.schema.data:
+                continue
+            column = self.generator.names.variable(name)
+            place, one = names.index(column), have[column]
+            kind = kinds[place]
+            if (kind is TERM) == (one.kind is TERM):
+                slots.append(self._exact(arm, one, kind))
+                keys.append((place, 0))
+            elif kind is TERM:
+                plain = _PLAIN_OF.get(one.coded, 0)
+                slots.append(self._exact(arm, one, pa.float64()) if plain == k.NUMBER else one.slot)
+                keys.append((place, plain))
+            else:
+                coded = code_kind(kind)
+                slot = one.slot
+                if coded in _PLAIN_OF:
+                    slot = self.frame.slot()
+                    arm.add(k.TERM_PLAIN, slot, one.slot, _PLAIN_OF[coded])
+                    slot = arm.compute(k.EXACT_F_TO_I, slot) if coded == WHOLE else slot
+                slots.append(slot)
+                keys.append((place, 0))
+        return keys, slots
+
+    def _exact(self, arm: ArmCode, one: Operand, kind: Kind) -> int:
+        """The value as the code of another type of numbers, where it is exactly that."""
+        if one.coded == WHOLE and code_kind(kind) == FLOAT:
+            return arm.compute(k.EXACT_I_TO_F, one.slot)
+        if one.coded == FLOAT and code_kind(kind) == WHOLE:
+            return arm.compute(k.EXACT_F_TO_I, one.slot)
+        return one.slot
+
+    def _timer(self, node: cera.Join, way: Way) -> Way:
+        arm, columns = way
+        names = self.generator.names
+        if isinstance(node.right, cera.FixedStream):
+            ident = node.right.timer.ident
+            slots = [self.frame.constant(moment) for moment in self._moments(node.right)]
+        else:
+            assert isinstance(node.right, cera.TimerStream)
+            timer: RelativeTimer = node.right.timer
+            ident, amount = timer.ident, self.generator.exact_ticks(timer)
+            slots = [
+                arm.plus(columns[names.time(timer.anchor, of)].slot, sign * amount) for of, sign in TIMERS[timer.kind]
+            ]
+            if "shorten" in timer.kind:
+                arm.add(k.TEST, arm.compute(k.LE_I, *slots))
+        times = {
+            names.time(ident, side): Operand(pa.int64(), slot)
+            for side, slot in zip(("begin", "end"), slots, strict=True)
+        }
+        return arm, {**columns, **times}
+
+    def _moments(self, node: cera.FixedStream) -> tuple[int, int]:
+        begin, end = (self.generator.ticks(absolute_nanoseconds(at)) for at in (node.timer.begin, node.timer.end))
+        return begin, end
+
+    def _window(self, node: cera.TemporalJoin | cera.AntiJoin, columns: Columns) -> tuple[int, int]:
+        begin, end = (columns[self.generator.names.time(node.window, side)].slot for side in ("begin", "end"))
+        return begin, end
+
+    def _collect(self, node: cera.TemporalJoin, way: Way) -> Way:
+        arm, columns = way
+        names = self.generator.names
+        end = node.ident, "end"
+        found = self._look_up(node, arm, columns, node.right, None, end, None, None)
+        begin, last = self._window(node, columns)
+        arm.code[-1][4:6] = [begin, last]  # it ends in the window, and begins there
+        arm.add(k.TEST, arm.compute(k.GE_I, found[names.time(node.ident, "begin")].slot, begin))
+        if (moving := self._moving(node.right)) is not None:
+            arm.redone_for.append(moving)
+        return arm, {**found, **self._kept(node, columns)}
+
+    def _moving(self, node: cera.Node) -> PointPlan | None:
+        point = self._partner(node)[0]
+        return point if point.name in self.moving else None
+
+    def _negate(self, node: cera.AntiJoin, way: Way) -> Way:
+        arm, columns = way
+        point, names, kinds = self._partner(node.right)
+        keys, slots = self._keys(node, arm, columns, names, kinds)
+        begin, end = self._window(node, columns)
+        index = point.index(keys, names.index(self.generator.names.time(node.ident, "end")))
+        begins = names.index(self.generator.names.time(node.ident, "begin"))
+        arm.add(k.ABSENT, point, index, slots, begin, end, begin, begins)
+        return way
+
+    # Conditions
+
+    def _select(self, node: cera.Select, way: Way) -> Way:
+        kinds = self.types.kinds_of(node.input)
+        tests = [self._constant_test(way, condition, kinds) for condition in node.conditions]
+        left = [condition for condition, test in zip(node.conditions, tests, strict=True) if test is None]
+        way[0].tests.extend(test for test in tests if test is not None)
+        way, known = self._computed(way, left, kinds)
+        arm, columns = way
+        expressions = self.expressions(way)
+        time = self._time_slots(columns)
+        for condition in left:
+            arm.add(k.TEST, expressions.where(condition, time, self.generator.ticks, known).slot)
+        return way
+
+    def _time_slots(self, columns: Columns) -> Callable[[str, str], int]:
+        return lambda ident, side: columns[self.generator.names.time(ident, side)].slot
+
+    def expressions(self, way: Way) -> Expressions:
+        arm, columns = way
+        return Expressions(arm, lambda name: columns[self.generator.names.variable(name)])
+
+    def _constant_test(self, way: Way, condition: Condition, kinds: dict[str, Kind]) -> ConstantTest | None:
+        """A comparison with a constant of a column of the tuple that drives the arm: an index finds who passes it."""
+        test = as_constant_comparison(condition, kinds)
+        if test is None or test.op not in _TESTS or not way[0].is_straight:
+            return None
+        arm, columns = way
+        operand = columns[self.generator.names.variable(test.name)]
+        column = arm.source_column(operand.slot)
+        if column is None or (isinstance(test.value, str) and test.op != "="):
+            return None
+        if operand.coded == FLOAT:
+            return ConstantTest(column, _TESTS[test.op], self.frame.slots[self.frame.literal(test.value, FLOAT)], True)
+        if operand.coded == WHOLE and int(test.value) != test.value:
+            return None
+        code = self.interned.pin(test.value) if isinstance(test.value, str) else int(test.value)
+        return ConstantTest(column, _TESTS[test.op], code, False)
+
+    def _computed(
+        self, way: Way, conditions: Sequence[Condition], kinds: dict[str, Kind]
+    ) -> tuple[Way, dict[int, Operand]]:
+        """Conditions on data that Python has to compute, by their identity."""
+        trial = self.expressions((replace(way[0], code=[]), way[1]))
+        data = [each for condition in conditions for each in _data(condition)]
+        hard = [each for each in data if trial.condition(each.expr) is None]
+        if not hard:
+            return way, {}
+        way, made = self.computed(way, [(compile_value(each.expr, kinds), pa.bool_()) for each in hard], kinds)
+        return way, {id(each): operand for each, operand in zip(hard, made, strict=True)}
+
+    def computed(
+        self,
+        way: Way,
+        functions: Sequence[tuple[Callable[[dict[str, object]], object], Kind]],
+        kinds: dict[str, Kind],
+        read: frozenset[str] | None = None,
+    ) -> tuple[Way, list[Operand]]:
+        """Values that Python computes for each tuple. The arm ends before it, and another one goes on."""
+        if self.in_group:
+            raise NeedsHostError
+        arm, columns = way
+        names = list(columns)
+        variable = {self.generator.names.variable(name): name for name in kinds if read is None or name in read}
+        inputs = [(variable.get(name, ""), columns[name].kind) for name in names]
+        before = self.scratch(names, [columns[name].kind for name in names])
+        self.emit(arm, before, [columns[name].slot for name in names])
+        after = self.scratch(
+            [*names, *(f"#{place}" for place in range(len(functions)))],
+            [*before.kinds, *(kind for _, kind in functions)],
+        )
+        coded = [(function, code_kind(kind)) for function, kind in functions]
+        self.host(HostValues(after, inputs, coded, self.interned), before)
+        arm = self.arm(after)
+        loaded = [self._loaded(arm, place, name) for place, name in enumerate(after.columns)]
+        return (arm, dict(zip(names, loaded, strict=False))), loaded[len(names) :]
+
+
+def _data(condition: Condition) -> list[Data]:
+    if isinstance(condition, Data):
+        return [condition]
+    return [each for part in condition.parts for each in _data(part)] if isinstance(condition, Formula) else []

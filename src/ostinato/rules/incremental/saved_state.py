@@ -1,0 +1,120 @@
+"""The state of a program as plain data: tuples of points as codes, and the interned values that they have.
+
+Snapshots of releases before 1.0's incremental operators have tables of DuckDB in their place, which are read as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.arrays import Int64
+from ostinato.core.snapshot_format import Snapshot
+from ostinato.rules.algebra.nodes import CelStream
+from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.steps import StepEvaluator
+from ostinato.rules.kernels.layout import NULL
+from ostinato.rules.relational.kinds import TERM
+from ostinato.rules.runtime.ingest import tag, untag
+
+_POINT, _PATTERN = "point ", "pattern "
+
+
+def save_state(
+    steps: StepEvaluator, now: int
+) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, pa.Table]]:
+    """What is kept, as a header, arrays and tables."""
+    live = steps.live
+    live.forget(now, all_of_it=True)
+    values = _Values(steps.interned)
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for name in live.sizes():
+        rows = live.tuples(name)
+        if len(rows):
+            kinds = live.points[name].kinds
+            columns = [place for place, kind in enumerate(kinds) if code_kind(kind) == NUMBERED]
+            arrays[f"{_POINT}{name}"] = values.renumber(rows, columns)
+    arrays["events"] = values.renumber(steps.waiting.copy(), live.events.numbered_columns())
+    for stream, engine in steps.engines.items():
+        arrays[f"{_PATTERN}{stream.query}"] = np.frombuffer(engine.snapshot(), np.uint8)
+    tables = {"values": pa.table({"value": pa.array(values.texts, pa.string())})}
+    if steps.unseen is not None:
+        tables["unseen"] = steps.unseen.combine_chunks()
+    meta = {"labels": list(live.events.labels), "event columns": [list(key) for key in live.events.columns]}
+    return meta, arrays, tables
+
+
+def load_state(steps: StepEvaluator, saved: Snapshot, now: int) -> None:
+    patterns = {
+        CelStream(name.removeprefix(_PATTERN)): array.tobytes()
+        for name, array in saved.arrays.items()
+        if name.startswith(_PATTERN)
+    }
+    if "values" not in saved.tables:
+        _load_tables(steps, saved, patterns, now)
+        return
+    interned = steps.interned
+    texts = saved.tables["values"]["value"].to_pylist()
+    numbers = np.array([*(interned.number(untag(text)) for text in texts), NULL], np.int64)
+    points = {name: np.zeros((0, len(steps.live.points[name].columns)), np.int64) for name in steps.live.sizes()}
+    for name, rows in saved.arrays.items():
+        if name.startswith(_POINT):
+            point = steps.live.points[name.removeprefix(_POINT)]
+            columns = [place for place, kind in enumerate(point.kinds) if code_kind(kind) == NUMBERED]
+            points[point.name] = _with_numbers(rows, columns, numbers)
+    steps.restore(points, patterns, now)
+    rows = _with_numbers(saved.arrays["events"], steps.live.events.numbered_columns(), numbers)
+    steps.live.room(len(rows))[:] = rows
+    steps.live.wait(len(rows))
+    if "unseen" in saved.tables:
+        steps.unseen = saved.tables["unseen"]
+
+
+def _with_numbers(rows: Int64, columns: list[int], numbers: Int64) -> Int64:
+    rows = rows.copy()
+    for column in columns:
+        codes = rows[:, column]
+        rows[:, column] = numbers[np.where(codes == NULL, len(numbers) - 1, codes)]
+    return rows
+
+
+class _Values:
+    """The interned values that something has, as texts, numbered anew."""
+
+    def __init__(self, interned: Interned) -> None:
+        self.interned = interned
+        self.texts: list[str] = []
+        self.places: dict[int, int] = {}
+
+    def renumber(self, rows: Int64, columns: list[int]) -> Int64:
+        rows = rows.copy()
+        for column in columns:
+            rows[:, column] = [NULL if code == NULL else self._place(code) for code in rows[:, column].tolist()]
+        return rows
+
+    def _place(self, number: int) -> int:
+        if number not in self.places:
+            self.places[number] = len(self.texts)
+            self.texts.append(tag(self.interned.values[number]))
+        return self.places[number]
+
+
+def _load_tables(steps: StepEvaluator, saved: Snapshot, patterns: dict[CelStream, bytes], now: int) -> None:
+    """A snapshot whose points are tables: columns of values, TERMs as texts."""
+    interned, live = steps.interned, steps.live
+    points = {}
+    for name in live.sizes():
+        plan, table = live.points[name], saved.tables[f"{_POINT}{name}"]
+        rows = np.empty((len(table), len(plan.columns)), np.int64)
+        for place, (column, kind) in enumerate(zip(table.columns, plan.kinds, strict=True)):
+            if kind is TERM:
+                rows[:, place] = [NULL if text is None else interned.number(untag(text)) for text in column.to_pylist()]
+            else:
+                rows[:, place] = encode_column(column, kind, interned)
+        points[name] = rows
+    steps.restore(points, patterns, now)
+    steps.wait(saved.tables["waiting"])

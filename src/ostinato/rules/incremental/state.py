@@ -1,0 +1,312 @@
+"""The state of a program over one stream: points with their tuples, and what moves them.
+
+Kernels do the work; here they get the room that they ask for, and Python's arms their turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ostinato.core.arrays import Int64
+from ostinato.rules.algebra.nodes import Construct
+from ostinato.rules.incremental.arm_code import ArmCode, PointPlan
+from ostinato.rules.incremental.codes import NUMBERED, code_kind
+from ostinato.rules.incremental.event_rows import END, EventRows
+from ostinato.rules.incremental.heads import HeadPlanner
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.operators import ArmPlanner
+from ostinato.rules.incremental.tables import Linker
+from ostinato.rules.kernels import layout as k
+from ostinato.rules.kernels.arms import run
+from ostinato.rules.kernels.stores import add_rows, clear, forget, rebuild_due, reindex
+from ostinato.rules.relational.sql_program import SqlProgram
+
+_ROWS = 20_000  # events of a call of kernels, which nothing can interrupt
+CHUNK = 256  # events of a step, about: look-ups pass over what came after them in it
+
+
+class TooManyRoundsError(Exception):
+    """A recursion goes on making new events of a label."""
+
+    def __init__(self, label: str) -> None:
+        super().__init__(label)
+        self.label = label
+
+
+class LiveProgram:
+    """Points and arms of a program. `events` are the rows that wait for time, or are being read."""
+
+    def __init__(self, program: SqlProgram, interned: Interned, max_rounds: int) -> None:
+        self.interned = interned
+        self.events = EventRows(program.incoming, interned)
+        self.planner = plan_arms(program, self.events, max_rounds)
+        planner = self.planner
+        planner.incoming.columns = tuple(str(place) for place in range(self.events.width))
+        self.state, self.arms = Linker(planner, len(self.events.labels)).link()
+        self.state.marks[k.CHUNK] = CHUNK
+        self.points = {point.name: point for point in planner.by_name.values()}
+        self.derived = planner.derived
+        for point, begin, end in planner.fixed:
+            self.add(point, np.array([[begin, end]], np.int64))
+
+    # Events
+
+    @property
+    def waiting(self) -> Int64:
+        """The events that time has not reached."""
+        events = self.state.points[0]
+        return events.rows[: self.state.marks[k.EVENTS]]
+
+    def room(self, more: int) -> Int64:
+        """The rows after those that wait, of which some more will be written."""
+        marks, events = self.state.marks, self.state.points[0]
+        size = int(marks[k.EVENTS])
+        if size + more > len(events.rows):
+            self._resize(0, max(2 * len(events.rows), size + more))
+        return events.rows[size : size + more]
+
+    def wait(self, more: int) -> None:
+        """Rows that were written into `room` are events."""
+        self.state.marks[k.EVENTS] += more
+
+    def sort(self) -> None:
+        """Put the events in the order of their end."""
+        rows = self.waiting
+        ends = rows[:, END]
+        if len(rows) > 1 and (ends[1:] < ends[:-1]).any():
+            rows[:] = rows[np.argsort(ends, kind="stable")]
+
+    # Steps
+
+    def advance(self, now: int) -> None:
+        """Let time go on to `now`, and what ends up to then happen. Where it fails, the steps before are done."""
+        self.sort()
+        state = self.state
+        marks, total = state.marks, int(state.marks[k.EVENTS])
+        ends = self.waiting[:, END]
+        count = int(np.searchsorted(ends, now, side="right")) if total else 0
+        try:
+            last = 0
+            while last < count:
+                last = count if count - last <= _ROWS else int(np.searchsorted(ends, ends[last + _ROWS], side="right"))
+                marks[k.EVENTS], marks[k.FINAL] = last, ends[last - 1] if last < count else now
+                self._run()
+                forget(state, int(marks[k.DONE_NOW]), False)
+            if not count:
+                marks[k.EVENTS], marks[k.FINAL] = 0, now
+                self._run()
+        except BaseException:
+            self._undo()
+            raise
+        finally:
+            self._drop(int(state.points[0].marks[k.COMMITTED]), total)
+
+    def _drop(self, done: int, total: int) -> None:
+        """Forget the first events: they are done."""
+        state = self.state
+        rows, marks = state.points[0].rows, state.points[0].marks
+        if 0 < done < total:
+            rows[: total - done] = rows[done:total].copy()
+        marks[k.COUNT] = marks[k.COMMITTED] = 0
+        state.marks[k.EVENTS], state.marks[k.NEXT_EVENT] = total - done, 0
+        first, last = state.driven_ranges[0]
+        state.arms[state.driven[first:last], k.DONE] = 0
+
+    def _run(self) -> None:
+        state = self.state
+        marks = state.marks
+        self._update_plains()
+        while (status := run(state)) != k.FINISHED:
+            who = int(marks[k.WHO])
+            if status == k.HOST:
+                self._run_host(self.arms[who])
+                self._update_plains()
+            elif status == k.NEED_ROWS:
+                self._resize(who, 2 * len(state.points[who].rows))
+            elif status == k.TOO_MANY_ROUNDS:
+                raise TooManyRoundsError(self.arms[who].source.name)
+            else:
+                self._grow(status, who)
+
+    def _run_host(self, arm: ArmCode) -> None:
+        source = self.state.points[arm.source.number]
+        done, count = int(self.state.arms[arm.number, k.DONE]), int(source.marks[k.COUNT])
+        self.state.arms[arm.number, k.DONE] = count
+        assert arm.host is not None
+        if done < count:
+            self.add(arm.host.target, arm.host(source.rows[done:count].copy()))
+
+    def add(self, point: PointPlan, rows: Int64) -> None:
+        """Add tuples to a point; those that end in the future wait."""
+        if not len(rows):
+            return
+        ends = rows[:, point.ends].max(axis=1) if point.waits else np.full(len(rows), k.LOWEST)
+        self._update_plains()
+        done = 0
+        while (done := add_rows(self.state, point.number, rows, ends, done)) < len(rows):
+            struct = self.state.points[point.number]
+            if struct.marks[k.COUNT] >= len(struct.rows):
+                self._resize(point.number, max(2 * len(struct.rows), len(struct.rows) + len(rows)))
+            elif point.waits:
+                self._grow(k.NEED_PENDING, point.number)
+                self._grow(k.NEED_DUE, 0)
+
+    def _update_plains(self) -> None:
+        interned, state = self.interned, self.state
+        if state.plains is not interned.plains:
+            state.update(plains=interned.plains, plain_kinds=interned.plain_kinds)
+
+    # Room
+
+    def _resize(self, number: int, size: int) -> None:
+        """Give a point room for so many tuples."""
+        point = self.state.points[number]
+        rows = np.zeros((size, point.rows.shape[1]), np.int64)
+        rows[: len(point.rows)] = point.rows
+        indexes = point.links.shape[0]
+        links, hashes = np.zeros((indexes, size), np.int64), np.zeros((indexes, size), np.int64)
+        buckets = 1 << (4 * size - 1).bit_length()
+        point.update(rows=rows, links=links, hashes=hashes, tails=np.full((indexes, buckets), -1, np.int64))
+        if number:
+            reindex(self.state, number)
+
+    def _grow(self, status: int, who: int) -> None:
+        state = self.state
+        if status == k.NEED_PENDING:
+            point = state.points[who]
+            point.pending = _longer(point.pending)
+        elif status == k.NEED_DUE:
+            state.update(due=_longer(state.due), log=_longer(state.log))
+        elif status == k.NEED_GROUP:
+            state.update(group=_longer(state.group), distinct=np.zeros(8 * len(state.group), np.int64))
+
+    # Failures
+
+    def _undo(self) -> None:
+        """Take back what the step that failed has done."""
+        state = self.state
+        marks, arms = state.marks, state.arms
+        rebuild_due(state)
+        for number, point in enumerate(state.points):
+            changed = point.marks[k.COUNT] != point.marks[k.COMMITTED]
+            point.marks[k.COUNT], point.marks[k.TOUCHED] = point.marks[k.COMMITTED], 0
+            if changed and number:
+                reindex(state, number)
+        for arm in self.arms:
+            arms[arm.number, k.DONE] = state.points[arm.source.number].marks[k.COMMITTED]
+        arms[:, k.QUEUED] = 0
+        for mark in (k.QUEUE_SIZE, k.TOUCHED_SIZE, k.LOG_SIZE, k.RESUMES, k.SKIP, k.PHASE):
+            marks[mark] = 0
+        marks[k.ARM], marks[k.NOW], marks[k.FINAL] = -1, marks[k.DONE_NOW], marks[k.DONE_NOW]
+
+    # What was derived
+
+    def take(self) -> list[tuple[str, Int64]]:
+        """The derived events since the last call: label, and rows of begin, end and attributes."""
+        found = []
+        for label, point in self.derived.items():
+            struct = self.state.points[point.number]
+            if count := int(struct.marks[k.COUNT]):
+                found.append((label, struct.rows[:count].copy()))
+                clear(self.state, point.number)
+        return found
+
+    # Time
+
+    @property
+    def now(self) -> int:
+        """All that ends up to this tick is done."""
+        return int(self.state.marks[k.DONE_NOW])
+
+    @property
+    def due(self) -> int | None:
+        """When the next timer goes off."""
+        state = self.state
+        return int(state.due[0, 0]) if state.marks[k.DUE_SIZE] else None
+
+    def forget(self, now: int, *, all_of_it: bool = False) -> None:
+        """Drop tuples that no later event can meet, and the numbers of values that nothing has any more."""
+        forget(self.state, now, all_of_it)
+        if self.interned.is_full or all_of_it:
+            self.interned.sweep(self._numbers())
+
+    def _numbers(self) -> Iterator[Int64]:
+        """All codes that are numbers of interned values."""
+        waiting = self.waiting
+        for column in self.events.numbered_columns():
+            yield waiting[:, column]
+        for plan in self.planner.points[1:]:
+            point = self.state.points[plan.number]
+            columns = [place for place, kind in enumerate(plan.kinds) if code_kind(kind) == NUMBERED]
+            for column in columns:
+                yield point.rows[: point.marks[k.COUNT], column]
+                if plan.waits:
+                    alive = point.pending[: point.marks[k.USED]]
+                    yield alive[alive[:, -1] == k.WAITS, column]
+
+    # Tuples, to be saved and restored
+
+    def sizes(self) -> dict[str, int]:
+        """How many tuples each point keeps."""
+        found = {}
+        for name, plan in self.points.items():
+            if plan.retention == k.STORED or plan.waits:
+                marks = self.state.points[plan.number].marks
+                found[name] = int(marks[k.COUNT] + marks[k.WAITING])
+        return found
+
+    def tuples(self, name: str) -> Int64:
+        """All that a point keeps, and what waits in it."""
+        plan = self.points[name]
+        point = self.state.points[plan.number]
+        pending = point.pending[: point.marks[k.USED]]
+        pending = pending[pending[:, -1] == k.WAITS][:, : len(plan.columns)]
+        return np.concatenate([point.rows[: point.marks[k.COUNT]], pending])
+
+    def restore(self, tuples: dict[str, Int64], now: int) -> None:
+        """Take these tuples in place of those that are there."""
+        state = self.state
+        marks = state.marks
+        marks[k.NOW] = marks[k.FINAL] = marks[k.DONE_NOW] = now
+        for name in tuples:
+            state.points[self.points[name].number].marks[k.USED] = 0
+        rebuild_due(state)
+        for name, rows in tuples.items():
+            plan = self.points[name]
+            if plan.retention != k.STORED and plan.waits:
+                rows = rows[rows[:, plan.ends].max(axis=1) > now]
+            self.add(plan, rows)
+        for point in state.points:
+            point.marks[k.TOUCHED] = 0
+            point.marks[k.COMMITTED] = point.marks[k.KEPT] = point.marks[k.COUNT]
+        for arm in self.arms:
+            state.arms[arm.number, k.DONE] = state.points[arm.source.number].marks[k.COUNT]
+        state.arms[:, k.QUEUED] = 0
+        marks[k.QUEUE_SIZE] = marks[k.TOUCHED_SIZE] = 0
+
+
+def _longer(table: Int64) -> Int64:
+    """The same rows, with room for as many more."""
+    return np.concatenate([table, np.zeros((max(16, len(table)), table.shape[1]), np.int64)])
+
+
+def plan_arms(program: SqlProgram, events: EventRows, max_rounds: int) -> ArmPlanner:
+    """The points and arms of a program."""
+    planner = ArmPlanner(program, events, events.interned)
+    for number, group in enumerate(program.plan.groups):
+        moving = frozenset(
+            definition.name for definition, _ in (program.rounds[number].additions if group.recursive else ())
+        )
+        for definition in program.definitions_of(number):
+            if isinstance(definition.node, Construct):
+                planner.place += 1
+                planner.moving = moving
+                HeadPlanner(planner, definition, definition.node).write()
+            else:
+                planner.definition(definition, moving)
+        if group.recursive and not program.is_finite(number):
+            for label in {rule.head.label for rule in group.rules}:
+                planner.max_rounds[planner.derived_point(label)] = max_rounds
+    return planner

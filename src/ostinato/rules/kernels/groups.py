@@ -1,0 +1,157 @@
+"""Aggregates of a group: the rows that a trace collects, each distinct binding once."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type, void
+from ostinato.rules.kernels.layout import (
+    AVG,
+    COUNT_ALL,
+    DISTINCT_BEGIN,
+    DISTINCT_END,
+    FIRST_OF,
+    GROUP_ROWS,
+    IS_FLOAT,
+    MIN,
+    NAME,
+    NULL,
+    ORDER_BEGIN,
+    ORDER_END,
+    RESULT,
+    SUM,
+    VALUE,
+    LiveState,
+)  # fmt: skip
+from ostinato.rules.kernels.stores import hash_with
+
+STATE = struct_type(LiveState)
+_FEW = 8  # rows that are compared with each other
+_HALF, _LOW = 32, (1 << 32) - 1
+
+
+@subroutine(boolean(STATE, int64, int64, int64, int64))
+def _alike(state: LiveState, one: int, other: int, first: int, last: int) -> bool:
+    group, columns = state.group, state.columns
+    same = True
+    for at in range(first, last):
+        same &= group[one, columns[at]] == group[other, columns[at]]
+    return same
+
+
+@subroutine(boolean(STATE, int64, int64, int64))
+def _is_first(state: LiveState, row: int, first: int, last: int) -> bool:
+    """Whether no row before it has the same binding. Asked of each row in turn."""
+    group, columns, distinct, count = state.group, state.columns, state.distinct, state.marks[GROUP_ROWS]
+    if count <= _FEW:
+        known = False
+        for other in range(row):
+            known |= _alike(state, other, row, first, last)
+        return not known
+    mask = 1
+    while mask < 2 * count:
+        mask *= 2
+    mask -= 1
+    if row == 0:
+        for slot in range(mask + 1):
+            distinct[slot] = -1
+    hashed = np.int64(0)
+    for at in range(first, last):
+        hashed = hash_with(hashed, group[row, columns[at]])
+    slot = hashed & mask
+    while distinct[slot] >= 0:
+        if _alike(state, distinct[slot], row, first, last):
+            return False
+        slot = (slot + 1) & mask
+    distinct[slot] = row
+    return True
+
+
+@subroutine(boolean(STATE, int64, int64, int64))
+def _comes_before(state: LiveState, aggregate: int, one: int, other: int) -> bool:
+    """Whether a row comes before another one: by the times of its order, then by its value."""
+    group, columns, aggregates = state.group, state.columns, state.aggregates
+    for at in range(aggregates[aggregate, ORDER_BEGIN], aggregates[aggregate, ORDER_END]):
+        a, b = group[one, columns[at]], group[other, columns[at]]
+        if a != b:
+            return bool(a < b)
+    value = aggregates[aggregate, VALUE]
+    if aggregates[aggregate, IS_FLOAT]:
+        return bool(state.group_floats[one, value] < state.group_floats[other, value])
+    return bool(group[one, value] < group[other, value])
+
+
+@subroutine(void(STATE, int64))
+def _pick(state: LiveState, aggregate: int) -> None:
+    """min, max, first and last."""
+    group, aggregates, best = state.group, state.aggregates, -1
+    name, value = aggregates[aggregate, NAME], aggregates[aggregate, VALUE]
+    for row in range(state.marks[GROUP_ROWS]):
+        if group[row, value] == NULL:
+            continue
+        if best < 0:
+            best = row
+        elif name in (MIN, FIRST_OF):
+            if _comes_before(state, aggregate, row, best):
+                best = row
+        elif _comes_before(state, aggregate, best, row):
+            best = row
+    state.frame[aggregates[aggregate, RESULT]] = group[best, value] if best >= 0 else NULL
+
+
+@subroutine(void(STATE, int64))
+def _add_up(state: LiveState, aggregate: int) -> None:
+    """count, sum and avg, over distinct bindings."""
+    frame, floats, group, aggregates = state.frame, state.floats, state.group, state.aggregates
+    name, value, result = aggregates[aggregate, NAME], aggregates[aggregate, VALUE], aggregates[aggregate, RESULT]
+    first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
+    floating = aggregates[aggregate, IS_FLOAT] == 1
+    count, high, low = 0, np.int64(0), np.int64(0)
+    total, lost = 0.0, 0.0
+    for row in range(state.marks[GROUP_ROWS]):
+        if not _is_first(state, row, first, last) or group[row, value] == NULL:
+            continue
+        count += 1
+        if name == COUNT_ALL:
+            continue
+        if floating:  # Neumaier's sum: what rounding loses is added at the end
+            each = state.group_floats[row, value]
+            after = total + each
+            lost += (total - after) + each if abs(total) >= abs(each) else (each - after) + total
+            total = after
+        else:
+            high += group[row, value] >> _HALF
+            low += group[row, value] & _LOW
+    if name == COUNT_ALL:
+        frame[result] = count
+    elif count == 0:
+        frame[result] = NULL
+    elif floating:
+        found = total + lost
+        if not np.isfinite(found):
+            found = total
+        if name == AVG:
+            found /= count
+        if found != found:
+            frame[result] = NULL
+        else:
+            floats[result] = found + 0.0
+    elif name == SUM:
+        high += low >> _HALF
+        low &= _LOW
+        fits = -(1 << 31) <= high < (1 << 31)
+        frame[result] = (high << _HALF) | low if fits else NULL
+    else:
+        floats[result] = (float(high) * 4294967296.0 + float(low)) / count
+
+
+@subroutine(void(STATE, int64, int64))
+def aggregate_group(state: LiveState, first: int, last: int) -> None:
+    """Write each aggregate of the group to its slot."""
+    for aggregate in range(first, last):
+        name = state.aggregates[aggregate, NAME]
+        if name in (COUNT_ALL, SUM, AVG):
+            _add_up(state, aggregate)
+        else:
+            _pick(state, aggregate)

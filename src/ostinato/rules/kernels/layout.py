@@ -1,0 +1,130 @@
+"""What the kernels of live rules read and write: points, arms, and the instructions of arms.
+
+A *point* is a table of tuples: a materialisation point of the plan, the events that come in, or those that rules derive
+under a label. A tuple is a row of 64-bit codes (incremental/codes.py). An *arm* is one operand of the differences of
+Figure 11: instructions that run for each new tuple of the point that drives it, and add tuples to another point.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.core.arrays import Float64, Int64
+from ostinato.core.jit.array_struct import ArrayStruct, Field, StructsField, ViewField
+
+NULL = -0x0006_4C2E_8591_3DA5  # the bits of a NaN that no arithmetic makes; the one whole number without a code
+LOWEST = -(1 << 63)
+FOREVER = (1 << 63) - 1
+
+# The words of a point.
+COUNT, COMMITTED, KIND, KEPT, TOUCHED, DIRTY, FREE, USED, WAITING, UNBOUNDED = range(10)
+POINT_WORDS = 10
+TRANSIENT, STORED, DERIVED = 0, 1, 2  # kept for a step; for later ones; as a set, until the answer is given
+WAITS, IS_FREE, WENT = 0, 1, 2  # the states of a pending tuple, in its last column; before it, the step it came in
+
+# The columns of an index.
+KEYS_BEGIN, KEYS_END, TIME = range(3)
+
+# The columns of an arm.
+SOURCE, ARM_KIND, CODE_BEGIN, CODE_END, LOADS_BEGIN, LOADS_END, DONE, QUEUED, NODE, MOST_ROUNDS, ROUNDS, ROUND_STEP = (
+    range(12)
+)
+ARM_FIELDS = 12
+BATCH, DISPATCH, HOST_ARM = 0, 1, 2
+
+# The columns of a node and of its switches.
+PLAIN_BEGIN, PLAIN_END, SWITCH_BEGIN, SWITCH_END = range(4)
+SWITCH_KIND, SWITCH_COLUMN, FLOATING, FIRST, LAST, MASK = range(6)
+EQUAL, ABOVE, FROM, BELOW, UP_TO = range(5)  # the column is …  the constant
+
+# The words of the whole.
+(
+    QUEUE_SIZE, DUE_SIZE, LOG_SIZE, TOUCHED_SIZE, DIRTY_SIZE, NOW, FINAL, NEXT_EVENT, EVENTS, PHASE, ARM, PC, DEPTH,
+    RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW,
+) = range(20)  # fmt: skip
+WORDS = 20
+BETWEEN, WAKING, WORKING = 0, 1, 2  # phases
+
+# Why a kernel returns.
+FINISHED, NEED_ROWS, NEED_PENDING, NEED_DUE, NEED_GROUP, HOST, TOO_MANY_ROUNDS = range(7)
+
+# Instructions: operation, then operands. First what moves between tuples, then what computes slots.
+OP, DST, A, B = 0, 1, 2, 3
+OPERANDS = 10
+TEST, PRESENT, MISSING, LOOKUP, ABSENT, GROUP, ACCUMULATE, EMIT = range(8)
+# LOOKUP and ABSENT
+(POINT, INDEX, KEY_BEGIN, KEY_END, LOW, HIGH, LIMIT, LOAD_BEGIN, LOAD_END) = range(1, 10)
+# ABSENT has no loads, but a window
+WINDOW_SLOT, WINDOW_COLUMN = LOAD_BEGIN, LOAD_END
+# GROUP
+AFTER, AGGREGATES_BEGIN, AGGREGATES_END = 1, 2, 3
+# ACCUMULATE
+ROW_BEGIN, ROW_END = 1, 2
+# EMIT
+TARGET, SLOTS_BEGIN, SLOTS_END, END_SLOT = 1, 2, 3, 4
+
+MOVE = 8
+ADD_I, SUB_I, MUL_I, MOD_I, NEG_I, ABS_I, LEAST, GREATEST = range(9, 17)
+ADD_F, SUB_F, MUL_F, DIV_F, MOD_F, NEG_F, ABS_F, ROUND_F, FLOOR_F, CEIL_F, SQRT_F = range(17, 28)
+I_TO_F, EXACT_I_TO_F, EXACT_F_TO_I, TERM_PLAIN = range(28, 32)
+EQ_I, NE_I, LT_I, LE_I, GT_I, GE_I = range(32, 38)
+EQ_F, NE_F, LT_F, LE_F, GT_F, GE_F = range(38, 44)
+AND, OR, NOT, IS_NULL, IS_TRUE, COALESCE = range(44, 50)
+
+# What a TERM holds, where it is plain.
+NUMBER, TRUTH, MOMENT, TEXT = 1, 2, 3, 4
+
+# The columns of an aggregate.
+NAME, VALUE, IS_FLOAT, DISTINCT_BEGIN, DISTINCT_END, ORDER_BEGIN, ORDER_END, RESULT = range(8)
+COUNT_ALL, SUM, AVG, MIN, MAX, FIRST_OF, LAST_OF = range(7)
+
+
+class Point(ArrayStruct):
+    """A table of tuples, found by the keys of its indexes in the order of time."""
+
+    rows = Field[Int64](np.int64, 2, "its tuples")
+    links = Field[Int64](np.int64, 2, "per index and tuple: the next older one of its bucket, or -1")
+    hashes = Field[Int64](np.int64, 2, "per index and tuple: the hash of its key")
+    tails = Field[Int64](np.int64, 2, "per index and bucket: the newest tuple, or -1")
+    specs = Field[Int64](np.int64, 2, "per index: its range of `keys`, and the column whose order it keeps")
+    keys = Field[Int64](np.int64, 2, "the columns of keys, each with what a TERM in it is compared as, or 0")
+    pending = Field[Int64](np.int64, 2, "tuples that end in the future, and the step they came in, and their state")
+    ends = Field[Int64](np.int64, 1, "the columns of ends")
+    uses = Field[Int64](np.int64, 2, "per bound of its relevance: a range of `until`")
+    until = Field[Int64](np.int64, 2, "a column of a time, or -1, and what is added to it")
+    marks = Field[Int64](np.int64, 1, "COUNT, COMMITTED, …")
+
+
+class LiveState(ArrayStruct):
+    """All points and arms of a program."""
+
+    points = StructsField(Point, "the points, by number; 0 has the events that come in, the label in column 0")
+    frame = Field[Int64](np.int64, 1, "slots: what arms compute with; the first ones are scratch")
+    floats = ViewField[Float64](np.float64, frame, "the same as floats")
+    code = Field[Int64](np.int64, 2, "instructions")
+    loads = Field[Int64](np.int64, 2, "slots, each with the column of a tuple that it gets")
+    slots = Field[Int64](np.int64, 1, "lists of slots")
+    loops = Field[Int64](np.int64, 2, "per instruction: the tuple a LOOKUP is at, and the hash of its key")
+    arms = Field[Int64](np.int64, 2, "SOURCE, ARM_KIND, …")
+    driven = Field[Int64](np.int64, 1, "lists of arms that a point drives; ~arm where one begins again")
+    driven_ranges = Field[Int64](np.int64, 2, "per point: its range of `driven`")
+    nodes = Field[Int64](np.int64, 2, "per label that comes in, then per point: which arms run for a tuple at once")
+    node_arms = Field[Int64](np.int64, 1, "lists of arms")
+    switches = Field[Int64](np.int64, 2, "indexes over the constants that tuples are compared with")
+    cases = Field[Int64](np.int64, 2, "of switches by equality: constant and range of `node_arms`; -1 where free")
+    thresholds = Field[Int64](np.int64, 1, "of switches by order: the constants, ascending; those of `node_arms`")
+    threshold_floats = ViewField[Float64](np.float64, thresholds, "the same as floats")
+    aggregates = Field[Int64](np.int64, 2, "NAME, VALUE, …")
+    columns = Field[Int64](np.int64, 1, "lists of columns of a group's rows")
+    queue = Field[Int64](np.int64, 1, "a heap of arms that have new tuples")
+    stack = Field[Int64](np.int64, 1, "the loops that are under way")
+    due = Field[Int64](np.int64, 2, "a heap of pending tuples: end, point, place")
+    log = Field[Int64](np.int64, 2, "pending tuples that went off in this step: point, place")
+    touched = Field[Int64](np.int64, 1, "points that have new tuples in this step")
+    dirty = Field[Int64](np.int64, 1, "points that have new tuples since they were last looked through")
+    plain_kinds = Field[Int64](np.int64, 1, "per text or term: NUMBER, TRUTH, MOMENT, TEXT or 0")
+    plains = Field[Int64](np.int64, 1, "per text or term: its value, where it is plain")
+    group = Field[Int64](np.int64, 2, "the rows of a group")
+    group_floats = ViewField[Float64](np.float64, group, "the same as floats")
+    distinct = Field[Int64](np.int64, 1, "a hash table of rows of a group")
+    marks = Field[Int64](np.int64, 1, "QUEUE_SIZE, DUE_SIZE, …")

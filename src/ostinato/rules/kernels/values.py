@@ -1,0 +1,218 @@
+"""Instructions that compute slots: arithmetic, comparisons and logic, where NULL is a code of its own."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type, void
+from ostinato.rules.kernels.layout import (
+    ABS_F,
+    ABS_I,
+    ADD_F,
+    ADD_I,
+    AND,
+    CEIL_F,
+    COALESCE,
+    DIV_F,
+    EQ_F,
+    EQ_I,
+    EXACT_F_TO_I,
+    EXACT_I_TO_F,
+    FLOOR_F,
+    GE_I,
+    GREATEST,
+    GT_F,
+    GT_I,
+    I_TO_F,
+    IS_NULL,
+    IS_TRUE,
+    LE_F,
+    LE_I,
+    LEAST,
+    LOWEST,
+    LT_F,
+    LT_I,
+    MOD_I,
+    MOVE,
+    MUL_F,
+    MUL_I,
+    NE_F,
+    NE_I,
+    NEG_F,
+    NEG_I,
+    NOT,
+    NULL,
+    OP,
+    OR,
+    ROUND_F,
+    SQRT_F,
+    SUB_F,
+    SUB_I,
+    TERM_PLAIN,
+    LiveState,
+)  # fmt: skip
+
+STATE = struct_type(LiveState)
+_WHOLE = 9.2e18  # numbers below it fit 64 bits
+_EXACT = 1 << 53
+
+
+@subroutine(int64(int64, int64, int64))
+def _whole(op: int, a: int, b: int) -> int:
+    """Arithmetic on whole numbers; NULL where 64 bits are not enough."""
+    if op == ADD_I:
+        found = a + b
+        return NULL if ((a ^ found) & (b ^ found)) < 0 else found
+    if op == SUB_I:
+        found = a - b
+        return NULL if ((a ^ b) & (a ^ found)) < 0 else found
+    if op == MUL_I:
+        near = float(a) * float(b)
+        if abs(near) < _WHOLE:
+            return a * b
+        found = a * b
+        exact = abs(near) < 9.3e18 and (found < 0) == (near < 0) and a != 0 and found // a == b and found % a == 0
+        return found if exact else NULL
+    if op == MOD_I:
+        if b == 0:
+            return NULL
+        rest = abs(a) % abs(b)
+        return -rest if a < 0 else rest
+    if op == LEAST:
+        return min(a, b)
+    return max(a, b)
+
+
+@subroutine(boolean(int64, int64, int64))
+def _compare_whole(op: int, a: int, b: int) -> bool:
+    if op == EQ_I:
+        return a == b
+    if op == NE_I:
+        return a != b
+    if op == LT_I:
+        return a < b
+    if op == LE_I:
+        return a <= b
+    if op == GT_I:
+        return a > b
+    return a >= b
+
+
+@subroutine(void(STATE, int64, int64, int64, int64))
+def _floating(state: LiveState, op: int, dst: int, one: int, other: int) -> None:
+    """Arithmetic and comparisons of floats, none of them NULL."""
+    frame, floats = state.frame, state.floats
+    a = floats[one]
+    if op >= EQ_F:
+        b = floats[other]
+        if op == EQ_F:
+            holds = a == b
+        elif op == NE_F:
+            holds = a != b
+        elif op == LT_F:
+            holds = a < b
+        elif op == LE_F:
+            holds = a <= b
+        elif op == GT_F:
+            holds = a > b
+        else:
+            holds = a >= b
+        frame[dst] = 1 if holds else 0
+        return
+    if op in (FLOOR_F, CEIL_F):
+        whole = math.floor(a) if op == FLOOR_F else math.ceil(a)
+        frame[dst] = np.int64(whole) if abs(a) < 2.0**63 else NULL
+        return
+    if op == NEG_F:
+        found = -a
+    elif op == ABS_F:
+        found = abs(a)
+    elif op == ROUND_F:
+        found = np.trunc(a)
+        if abs(a - found) >= 0.5:
+            found += 1.0 if a > 0 else -1.0
+    elif op == SQRT_F:
+        found = math.sqrt(a) if a >= 0 else math.nan
+    else:
+        b = floats[other]
+        if op == ADD_F:
+            found = a + b
+        elif op == SUB_F:
+            found = a - b
+        elif op == MUL_F:
+            found = a * b
+        elif b == 0:
+            found = math.nan
+        elif op == DIV_F:
+            found = a / b
+        else:
+            found = abs(a) % abs(b) if not math.isinf(a) else math.nan
+            if a < 0:
+                found = -found
+    if found != found:
+        frame[dst] = NULL
+    else:
+        floats[dst] = found + 0.0  # there is one zero
+
+
+@subroutine(int64(int64, int64, int64))
+def _logic(op: int, a: int, b: int) -> int:
+    if op == AND:
+        if a == 0 or b == 0:
+            return 0
+        return NULL if a == NULL or b == NULL else 1
+    if a == 1 or b == 1:
+        return 1
+    return NULL if a == NULL or b == NULL else 0
+
+
+@subroutine(void(STATE, int64))
+def compute(state: LiveState, pc: int) -> None:
+    """Run one instruction that computes a slot."""
+    frame, floats, code = state.frame, state.floats, state.code
+    op, dst, one, other = code[pc, OP], code[pc, 1], code[pc, 2], code[pc, 3]
+    a, b = frame[one], frame[other]
+    if op == MOVE:
+        frame[dst] = a
+    elif op in (AND, OR):
+        frame[dst] = _logic(op, a, b)
+    elif op == IS_NULL:
+        frame[dst] = 1 if a == NULL else 0
+    elif op == IS_TRUE:
+        frame[dst] = 1 if a == 1 else 0
+    elif op == COALESCE:
+        frame[dst] = b if a == NULL else a
+    elif a == NULL:
+        frame[dst] = NULL
+    elif op == NOT:
+        frame[dst] = 1 - a
+    elif op in (NEG_I, ABS_I):
+        negated = NULL if a == LOWEST else -a
+        frame[dst] = negated if op == NEG_I or a < 0 else a
+    elif op == I_TO_F:
+        floats[dst] = float(a)
+    elif op == EXACT_I_TO_F:
+        floats[dst] = float(a)
+        if abs(a) > _EXACT and (abs(floats[dst]) >= 2.0**63 or np.int64(floats[dst]) != a):
+            frame[dst] = NULL
+    elif op == EXACT_F_TO_I:
+        number = floats[one]
+        if abs(number) < 2.0**63 and number == math.floor(number):
+            frame[dst] = np.int64(number)
+        else:
+            frame[dst] = NULL
+    elif op == TERM_PLAIN:
+        frame[dst] = state.plains[a] if state.plain_kinds[a] == other else NULL
+    elif NEG_F <= op <= SQRT_F:
+        _floating(state, op, dst, one, one)
+    elif b == NULL:
+        frame[dst] = NULL
+    elif ADD_I <= op <= GREATEST:
+        frame[dst] = _whole(op, a, b)
+    elif EQ_I <= op <= GE_I:
+        frame[dst] = 1 if _compare_whole(op, a, b) else 0
+    else:
+        _floating(state, op, dst, one, other)
