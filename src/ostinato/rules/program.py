@@ -107,10 +107,7 @@ class RuleProgram:
         on_stream = {
             "lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics
         }  # fmt: skip
-        from ostinato.rules.limits import RuleLimits
-
-        if limits is not None and not isinstance(limits, RuleLimits):
-            raise bad_option("limits", limits, "an ostinato.RuleLimits")
+        _check_limits(limits)
         if is_spark_frame(data):
             if limits is not None:
                 raise bad_option("limits", limits, "limits only for a table; on Spark they are those of RuleLimits()")
@@ -144,6 +141,7 @@ class RuleProgram:
         on_late: OnLate = "count",
         longest: str | float | timedelta | None = None,
         schema: pa.Schema | None = None,
+        limits: RuleLimits | None = None,
     ) -> RuleEngine:
         """An engine to push batches into; timers go off as time advances.
 
@@ -160,12 +158,15 @@ class RuleProgram:
             event counts as late.
         schema
             The columns, as a pyarrow.Schema; without it the first batch says what they are.
+        limits
+            Bounds on recursion.
         """
         from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
 
         columns = _options(begin=begin, end=end, time=time, type=type, document=document)
         most = inf if longest is None else parse_delay(longest, "longest")
-        options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most)
+        rounds = _check_limits(limits).rounds
+        options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most, rounds)
         return RuleEngine(self.program, self.text, options, schema)
 
     def explain(
@@ -198,6 +199,14 @@ class RuleProgram:
 
     def __repr__(self) -> str:
         return f"ostinato.rules({self.text!r})"
+
+
+def _check_limits(limits: Any) -> RuleLimits:
+    from ostinato.rules.limits import RuleLimits
+
+    if limits is not None and not isinstance(limits, RuleLimits):
+        raise bad_option("limits", limits, "an ostinato.RuleLimits")
+    return limits or RuleLimits()
 
 
 def _options(**columns: Any) -> dict[str, Any]:

@@ -2,46 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.rules.incremental.codes import decode_column
+from ostinato.rules.incremental.codes import FLOAT, MOMENT, NUMBERED, code_kind, decode_column, decode_value
 from ostinato.rules.incremental.head_values import display_text
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.kernels.layout import NULL
-from ostinato.rules.relational.kinds import TERM
+from ostinato.rules.relational.kinds import TERM, Kind
 from ostinato.rules.runtime.bound_program import BoundProgram
 
+_FEW = 16  # rows that are sorted and decoded one by one
 Derived = Sequence[tuple[str, Int64]]  # label; rows of begin, end and the attributes of the label
+Decode = Callable[[int], Any]
 
 
-def build_answer(bound: BoundProgram, found: Derived, interned: Interned) -> pa.Table:
-    """The rows in the columns of the answer, sorted."""
-    if not found:
-        return bound.answer_schema.empty_table()
-    tables = [_table(bound, label, rows, interned) for label, rows in found]
-    return bound.answer(tables[0] if len(tables) == 1 else pa.concat_tables(tables))
+class AnswerBuilder:
+    """Makes answers of derived events, sorted by end, begin, type and the attributes that can be."""
 
+    def __init__(self, bound: BoundProgram, interned: Interned) -> None:
+        self.bound, self.interned = bound, interned
+        self.schema = bound.answer_schema
+        self.moment = bound.columns.times.scalar(whole=bound.whole_seconds)
+        kinds = bound.sql.plan_types.derived
+        self.places = {label: _places(of, bound.sql.output) for label, of in kinds.items()}
+        few = {label: [self._decoder(kind) for kind in of.values()] for label, of in kinds.items()}
+        self.decoders = {label: of for label, of in few.items() if None not in of and self.moment is not None}
+        self.sorted_by = [
+            place for place, field in enumerate(bound.sql.output, 3) if not pa.types.is_nested(field.type)
+        ]
 
-def _table(bound: BoundProgram, label: str, rows: Int64, interned: Interned) -> pa.Table:
-    kinds = bound.sql.plan_types.derived[label]
-    places = {name: place for place, name in enumerate(kinds, 2)}
-    columns = [pa.array([label] * len(rows), pa.string()), pa.array(rows[:, 0]), pa.array(rows[:, 1])]
-    names = ["type", "begin", "end"]
-    for field in bound.sql.output:
-        names.append(field.name)
-        if field.name not in places:
-            columns.append(pa.nulls(len(rows), field.type))
-            continue
-        kind, codes = kinds[field.name], np.ascontiguousarray(rows[:, places[field.name]])
+    def build(self, found: Derived) -> pa.Table:
+        if not found:
+            return self.schema.empty_table()
+        if sum(len(rows) for _, rows in found) <= _FEW and all(label in self.decoders for label, _ in found):
+            return self._few(found)
+        ends, begins = (np.concatenate([rows[:, column] for _, rows in found]) for column in (1, 0))
+        order = np.lexsort((begins, ends))
+        ends, begins = ends[order], begins[order]
+        is_sorted = not ((ends[1:] == ends[:-1]) & (begins[1:] == begins[:-1])).any()
+        return self.bound.answer(self._table(found, begins, ends, order), ordered=not is_sorted)
+
+    # Few rows: Arrow would take longer to set up than they take to make
+
+    def _few(self, found: Derived) -> pa.Table:
+        width = len(self.schema)
+        made: list[list[Any]] = []
+        ticks: list[tuple[int, int]] = []
+        for label, rows in found:
+            places, decoders = self.places[label], self.decoders[label]
+            for codes in rows.tolist():
+                row: list[Any] = [None] * width
+                row[0] = label
+                ticks.append((codes[1], codes[0]))
+                for place, decode, code in zip(places, decoders, codes[2:], strict=True):
+                    if code != NULL:
+                        row[place] = decode(code)  # type: ignore[misc]
+                made.append(row)
+        order: Sequence[int] = range(len(made))
+        if len(made) > 1:
+            order = sorted(order, key=lambda place: self._sort_key(ticks[place], made[place]))
+        moment = self.moment
+        assert moment is not None
+        for (end, begin), row in zip(ticks, made, strict=True):
+            row[1], row[2] = moment(begin), moment(end)
+        columns = list(zip(*(made[place] for place in order), strict=True))
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, self.schema, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
+
+    def _sort_key(self, ticks: tuple[int, int], row: list[Any]) -> tuple[Any, ...]:
+        """NULL comes last."""
+        return (*ticks, row[0], *((row[place] is None, row[place]) for place in self.sorted_by))
+
+    def _decoder(self, kind: Kind) -> Decode | None:
+        """From a code to what Arrow makes a value of the answer of; None where that takes a whole column."""
+        coded, values = code_kind(kind), self.interned.values
+        if coded == NUMBERED:
+            if kind is TERM:
+                return lambda code: display_text(values[code])
+            return None if pa.types.is_decimal(kind) else values.__getitem__
+        if coded == MOMENT:
+            return None
+        if coded == FLOAT:
+            return lambda code: decode_value(code, kind, self.interned)
+        return bool if pa.types.is_boolean(kind) else int
+
+    # Many rows
+
+    def _table(self, found: Derived, begins: Int64, ends: Int64, order: Int64) -> pa.Table:
+        """The rows in an order."""
+        numbers = np.repeat(np.arange(len(found)), [len(rows) for _, rows in found])
+        labels = pa.array([label for label, _ in found], pa.string()).take(pa.array(numbers[order]))
+        columns = [labels, pa.array(begins), pa.array(ends)]
+        for place, field in enumerate(self.bound.sql.output, 3):
+            columns.append(self._attribute(found, place, field, order))
+        return pa.table(columns, names=["type", "begin", "end", *self.bound.sql.output.names])
+
+    def _attribute(self, found: Derived, place: int, field: pa.Field, order: Int64) -> pa.Array:
+        """A column of the answer, from all labels that have it."""
+        derived = self.bound.sql.plan_types.derived
+        kinds = [derived[label][field.name] for label, _ in found if field.name in derived[label]]
+        if not kinds:
+            return pa.nulls(len(order), field.type)
+        parts = [
+            rows[:, self.places[label].index(place) + 2] if place in self.places[label] else np.full(len(rows), NULL)
+            for label, rows in found
+        ]
+        if all(kind == kinds[0] for kind in kinds):
+            return self._column(np.concatenate(parts)[order], kinds[0], field.type)
+        own = [
+            self._column(np.ascontiguousarray(codes), derived[label].get(field.name, pa.null()), field.type)
+            for (label, _), codes in zip(found, parts, strict=True)
+        ]
+        return pa.concat_arrays(own).take(pa.array(order))
+
+    def _column(self, codes: Int64, kind: Kind, shown: pa.DataType) -> pa.Array:
         if kind is TERM:
-            values = interned.values
+            values = self.interned.values
             texts = [None if code == NULL else display_text(values[code]) for code in codes.tolist()]
-            columns.append(pa.array(texts, pa.string()))
-        else:
-            made = decode_column(codes, kind, interned)
-            columns.append(made if made.type == field.type else made.cast(field.type))
-    return pa.table(columns, names=names)
+            return pa.array(texts, pa.string())
+        made = decode_column(codes, kind, self.interned)
+        return made if made.type == shown else made.cast(shown)
+
+
+def _places(kinds: dict[str, Kind], output: pa.Schema) -> list[int]:
+    """The columns of an answer in which the attributes of a label are."""
+    return [3 + output.get_field_index(name) for name in kinds]

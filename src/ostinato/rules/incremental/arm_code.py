@@ -81,7 +81,8 @@ class Frame:
             return self.constant(k.NULL)
         if coded == NUMBERED:
             return self.constant(self.interned.pin(value))
-        code = {FLOAT: float_bits, MOMENT: microseconds, TRUTH: int, WHOLE: int}[coded](value)
+        encode: dict[str, Callable[[Any], int]] = {FLOAT: float_bits, MOMENT: microseconds, TRUTH: int, WHOLE: int}
+        code = encode[coded](value)
         return self.constant(code)
 
 

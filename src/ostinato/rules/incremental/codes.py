@@ -21,6 +21,7 @@ from ostinato.rules.runtime.map_columns import has_map, maps_to_dicts
 
 WHOLE, FLOAT, TRUTH, MOMENT, NUMBERED, NOTHING = "whole", "float", "truth", "moment", "numbered", "nothing"
 _MICROSECONDS = pa.timestamp("us")
+_FEW = 1_000  # texts that are looked up one by one: to find the distinct ones first would take longer
 
 
 def code_kind(kind: Kind) -> str:
@@ -56,7 +57,7 @@ def encode_column(column: pa.Array | pa.ChunkedArray, kind: Kind, interned: Inte
         if column.type != pa.float64():
             column = column.cast(pa.float64())
         floats = column.fill_null(np.nan).to_numpy(zero_copy_only=False) if column.null_count else column.to_numpy()
-        codes = (floats + 0.0).view(np.int64)
+        codes: Int64 = (floats + 0.0).view(np.int64)
         missing = np.isnan(floats)
         codes[missing] = NULL
         return codes
@@ -90,13 +91,16 @@ def _filled(column: pa.Array) -> Int64:
 
 
 def _texts(column: pa.Array, interned: Interned) -> Int64:
+    if len(column) <= _FEW:
+        number = interned.number
+        return np.array([NULL if text is None else number(text) for text in column.to_pylist()], np.int64)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     known = np.array([*interned.all_of(column.dictionary.to_pylist()), NULL], np.int64)
     places = column.indices
     if places.null_count:
         places = places.fill_null(len(known) - 1)
-    return known[places.to_numpy()]
+    return np.asarray(known[places.to_numpy()])
 
 
 def encode_value(value: Any, coded: str, interned: Interned) -> int:

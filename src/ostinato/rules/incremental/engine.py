@@ -18,7 +18,7 @@ from ostinato.core.options import OnLate
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.rules.algebra.time_relations import SECOND
-from ostinato.rules.incremental.answers import build_answer
+from ostinato.rules.incremental.answers import AnswerBuilder
 from ostinato.rules.incremental.event_rows import END, LABEL_COLUMN
 from ostinato.rules.incremental.migrate_state import migrate_state
 from ostinato.rules.incremental.quick_rows import FEW, QuickReader
@@ -26,6 +26,7 @@ from ostinato.rules.incremental.saved_state import load_state, save_state
 from ostinato.rules.incremental.schema_evolution import conform_rows
 from ostinato.rules.incremental.steps import StepEvaluator
 from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
+from ostinato.rules.limits import RuleLimits
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
@@ -44,12 +45,13 @@ _STOPPED = str(
 
 @dataclass(frozen=True)
 class RuleOptions:
-    """The options of a run. `lateness` and `longest` are in nanoseconds."""
+    """The options of a run. `lateness` and `longest` are in nanoseconds; `rounds` is that of RuleLimits."""
 
     columns: dict[str, str | None]
     lateness: int | None = 0  # None: events wait for `advance`
     on_late: OnLate = "count"
     longest: float = inf
+    rounds: int = RuleLimits.rounds
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ class RuleEngine:
         self._unbound = UnboundProgram(program, text, options.columns, options.longest)
         self._binding: StreamBinding | None = None
         self._steps: StepEvaluator
+        self._answers: AnswerBuilder
         self._quick: QuickReader | None = None
         self._nothing: pa.Table | None = None  # an answer without events
         if schema is not None:
@@ -124,9 +127,14 @@ class RuleEngine:
             return np.zeros(0, np.int64)
         binding = self._binding_for(rows.schema, dicts=dicts)
         rows = binding.conform(rows, dicts=dicts)
-        read = binding.program.columns.read(rows, first_row=self.events)
-        ends = read["end"].to_numpy()
-        late = self._late(binding.program.columns.times, read["begin"].to_numpy(), ends)
+        columns = binding.program.columns
+        read = None
+        if binding is self._binding and self._steps.reads_columns:
+            begins, ends = columns.times.ticks(rows, first_row=self.events)
+        else:
+            read = columns.read(rows, first_row=self.events)
+            begins, ends = read["begin"].to_numpy(), read["end"].to_numpy()
+        late = self._late(columns.times, begins, ends)
         if late.any() and self.options.on_late == "raise":
             raise DataError(
                 Message(
@@ -140,20 +148,34 @@ class RuleEngine:
             )
         if binding is not self._binding:
             self._bind(binding)
-        self._warn(read[LABEL])
-        taken = self._steps.wait(read if not late.any() else read.filter(pa.array(~late)))
+        labels = columns.labels(rows) if read is None else read[LABEL]
+        self._warn(labels)
+        is_late = bool(late.any())
+        taken = self._take_in_time(rows, read, labels, late) if is_late else self._wait(rows, read, begins, ends)
         self.events += len(rows)
         if not self._steps.reads_all:
             self.unread += int(np.count_nonzero(taken[:, LABEL_COLUMN] == 0))
-        if late.any():
-            self.late += int(late.sum())
-            if not self._steps.reads_all:
-                known = pa.array(self._steps.live.events.labels, pa.string())
-                labels = read[LABEL].filter(pa.array(late))
-                self.unread += len(labels) - (pc.sum(pc.is_in(labels, known)).as_py() or 0)
-            if self.options.on_late == "collect":
-                self._late_rows.append(rows.filter(pa.array(late)))
         return np.asarray(ends[~late])
+
+    def _wait(self, rows: pa.Table, read: pa.Table | None, begins: Int64, ends: Int64) -> Int64:
+        if read is not None:
+            return self._steps.wait(read)
+        columns = self.bound_program.columns
+        return self._steps.wait_columns(columns.labels(rows), begins, ends, lambda name: columns.attribute(rows, name))
+
+    def _take_in_time(
+        self, rows: pa.Table, read: pa.Table | None, labels: pa.ChunkedArray, late: npt.NDArray[np.bool_]
+    ) -> Int64:
+        """Let the events wait that are not late, and count the others."""
+        self.late += int(late.sum())
+        if not self._steps.reads_all:
+            known = pa.array(self._steps.live.events.labels, pa.string())
+            of_late = labels.filter(pa.array(late))
+            self.unread += len(of_late) - (pc.sum(pc.is_in(of_late, known)).as_py() or 0)
+        if self.options.on_late == "collect":
+            self._late_rows.append(rows.filter(pa.array(late)))
+        read = self.bound_program.columns.read(rows, first_row=self.events) if read is None else read
+        return self._steps.wait(read.filter(pa.array(~late)))
 
     def advance(self, to: Any) -> pa.Table:
         """Say that time has passed `to`: nothing that ends up to then will come. Returns what that completes.
@@ -228,7 +250,7 @@ class RuleEngine:
         if not found and self._nothing is not None:
             return self._nothing
         self.derived += sum(len(rows) for _, rows in found)
-        answer = build_answer(self.bound_program, found, self._steps.interned)
+        answer = self._answers.build(found)
         for name in self._binding.untyped:
             answer = answer.set_column(answer.schema.get_field_index(name), name, pa.nulls(len(answer)))
         self._steps.live.forget(self.now)
@@ -247,11 +269,14 @@ class RuleEngine:
     def _bind(self, binding: StreamBinding) -> None:
         """Go on with this binding, which may be wider than the one before."""
         before = None if self._binding is None or (not self.events and self.now == _BEFORE) else self._steps
-        steps = StepEvaluator(binding.program, None if before is None else before.interned)
+        steps = StepEvaluator(
+            binding.program, RuleLimits(rounds=self.options.rounds), None if before is None else before.interned
+        )
         steps.wait(binding.program.columns.read(binding.schema.empty_table()))
         if before is not None:
             migrate_state(steps, before, self.now)
         self._binding, self._steps, self._nothing = binding, steps, None
+        self._answers = AnswerBuilder(binding.program, steps.interned)
         self._quick = None if steps.engines else QuickReader.of(binding, steps.live, self.options)
 
     def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:

@@ -25,6 +25,7 @@ from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row
 
 LABEL_COLUMN, BEGIN, END, TERM_COLUMN, REFERENCE = range(5)
 FIRST_ATTRIBUTE = 5
+FEW_LABELS = 1_000
 PRESENT = "present"  # in place of a type: only whether there is a value
 Path = tuple[str, ...]
 
@@ -58,13 +59,25 @@ class EventRows:
 
     def encode(self, events: pa.Table) -> Int64:
         """Events as IncomingColumns.read gives them."""
-        rows = np.full((len(events), self.width), NULL)
-        rows[:, LABEL_COLUMN] = self._labels(events[LABEL])
-        rows[:, BEGIN], rows[:, END] = events["begin"].to_numpy(), events["end"].to_numpy()
+        columns = self.incoming.columns
+        rows = self.encode_columns(
+            events[LABEL], events["begin"].to_numpy(), events["end"].to_numpy(), lambda name: events[columns[name]]
+        )
+        if self.readers:
+            self._read_terms(events, rows)
+        return rows
+
+    def encode_columns(
+        self, labels: pa.ChunkedArray, begins: Int64, ends: Int64, attribute: Callable[[str], pa.ChunkedArray]
+    ) -> Int64:
+        """Events by their columns; without their terms."""
+        rows = np.full((len(begins), self.width), NULL)
+        rows[:, LABEL_COLUMN] = self._labels(labels)
+        rows[:, BEGIN], rows[:, END] = begins, ends
         for place, (path, kind) in enumerate(self.kinds, FIRST_ATTRIBUTE):
             if path[0] not in self.incoming.types:
                 continue
-            column = events[self.incoming.columns[path[0]]]
+            column = attribute(path[0])
             for name in path[1:]:
                 column = pc.struct_field(column, name)
             if kind is PRESENT:
@@ -72,16 +85,18 @@ class EventRows:
             else:
                 wanted = column if kind is TERM or column.type == kind else column.cast(kind)
                 rows[:, place] = encode_column(wanted, kind, self.interned)
-        if self.readers:
-            self._read_terms(events, rows)
         return rows
 
     def _labels(self, labels: pa.ChunkedArray) -> Int64:
+        if len(labels) <= FEW_LABELS:
+            known_labels = self.labels
+            return np.array([known_labels.get(name, 0) for name in labels.to_pylist()], np.int64)
         found = labels.combine_chunks().dictionary_encode() if not pa.types.is_dictionary(labels.type) else labels
         found = found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
         known = np.array([*(self.labels.get(name, 0) for name in found.dictionary.to_pylist()), 0], np.int64)
         places = found.indices
-        return known[(places.fill_null(len(known) - 1) if places.null_count else places).to_numpy()]
+        places = places.fill_null(len(known) - 1) if places.null_count else places
+        return np.asarray(known[places.to_numpy()])
 
     def _read_terms(self, events: pa.Table, rows: Int64) -> None:
         wanted = np.flatnonzero(np.isin(rows[:, LABEL_COLUMN], list(self.readers)))

@@ -115,7 +115,7 @@ class HeadCompiler:
                 groups.setdefault(tuple([row.codes[column] for column in columns]), []).append(row)
             keyed = [([_best(group, name, down) for name, down in orders], group) for group in groups.values()]
             for place, (_, down) in reversed(list(enumerate(orders))):
-                _sort(keyed, lambda each, place=place: each[0][place], down)
+                _sort(keyed, _by_place(place), down)
             return [value for _, group in keyed if (value := instance(group)) is not None]
 
         return all_of
@@ -156,7 +156,7 @@ class HeadCompiler:
             found.sort(key=lambda pair: sort_key(pair[0]))
             if term.order_by:
                 for order in reversed(term.order_by):
-                    _sort(found, lambda pair, order=order: pair[1].values[order.name], order.descending)
+                    _sort(found, _by_name(order.name), order.descending)
             else:
                 found.sort(key=lambda pair: [pair[1].codes[time] for time in times])
             return found[0 if term.name == "first" else -1][0]
@@ -183,7 +183,15 @@ def is_made_in_one(term: ConstructTerm) -> bool:
     return not isinstance(term, All)
 
 
-def _best(group: Sequence[Row], name: str, descending: bool) -> Child | None:
+def _by_place(place: int) -> Callable[[Any], Any]:
+    return lambda keyed: keyed[0][place]
+
+
+def _by_name(name: str) -> Callable[[Any], Any]:
+    return lambda found: found[1].values[name]
+
+
+def _best(group: Sequence[Row], name: str, descending: bool) -> Any:
     known = [value for row in group if (value := row.values[name]) is not None]
     if not known:
         return None

@@ -101,15 +101,15 @@ class TermMatches(Host):
         out: list[list[int]] = []
         interned = self.interned
         for row in rows:
-            times = [int(row[0]), int(row[1])]
+            begin, end = int(row[0]), int(row[1])
             term = interned.values[row[2]] if self.read is None else self.read(row)
             for each in self.match(term):
                 values = [encode_value(each.get(name), coded, interned) for name, coded in self.variables]
                 reference = []
                 if self.referenced:
                     known = self.read is None
-                    reference = [int(row[3]) if known else interned.number(event_digest(*times, term))]
-                out.append([*times, *values, *reference])
+                    reference = [int(row[3]) if known else interned.number(event_digest(begin, end, term))]
+                out.append([begin, end, *values, *reference])
         return np.array(out, np.int64).reshape(len(out), len(self.target.columns))
 
 

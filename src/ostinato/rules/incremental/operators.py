@@ -7,7 +7,7 @@ derived drives the arms that read it, until nothing is new (semi-naive evaluatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -200,7 +200,7 @@ class ArmPlanner:
             self.patterns[stream] = point
         return self.patterns[stream]
 
-    def _match_derived(self, point: PointPlan, node: cera.Match, source: PointPlan, kinds: dict[str, Kind]) -> None:
+    def _match_derived(self, point: PointPlan, node: cera.Match, source: PointPlan, kinds: Mapping[str, Kind]) -> None:
         found = self.types.match_plans[point.name]
         arm = self.arm(source)
         if is_flat(found) and not reads_fields(node, found):
@@ -225,9 +225,9 @@ class ArmPlanner:
             names = self.generator.columns(node)
             return [(arm, {name: self._loaded(arm, place, name) for place, name in enumerate(names)})]
         if isinstance(node, cera.Rename):
-            names = dict(zip(self.generator.columns(node.input), self.generator.columns(node), strict=True))
+            new = dict(zip(self.generator.columns(node.input), self.generator.columns(node), strict=True))
             return [
-                (arm, {names[name]: each for name, each in columns.items()}) for arm, columns in self.drive(node.input)
+                (arm, {new[name]: each for name, each in columns.items()}) for arm, columns in self.drive(node.input)
             ]
         if isinstance(node, cera.Join) and not isinstance(node.right, cera.AnyTimer):
             return self._join(node)
@@ -253,14 +253,13 @@ class ArmPlanner:
     def _join(self, node: cera.Join) -> list[Way]:
         (left, have), (right, others) = self.drive(node.left)[0], self.drive(node.right)[0]
         near = node.near
-        low = high = low_back = high_back = None
+        mine = theirs = low = high = low_back = high_back = None
         if near is not None:
+            mine, theirs = near.left, near.right
             low, high = self.generator.ticks(near.low), self.generator.ticks(near.high)
             low_back, high_back = -high, -low
-        to_right = self._look_up(node, left, have, node.right, near and near.left, near and near.right, low, high)
-        to_left = self._look_up(
-            node, right, others, node.left, near and near.right, near and near.left, low_back, high_back
-        )
+        to_right = self._look_up(node, left, have, node.right, mine, theirs, low, high)
+        to_left = self._look_up(node, right, others, node.left, theirs, mine, low_back, high_back)
         left.code[-1][-1].limit, right.code[-1][-1].limit = right, left
         return [(left, {**to_right, **self._kept(node, have)}), (right, {**others, **self._kept(node, to_left)})]
 
@@ -429,7 +428,7 @@ class ArmPlanner:
         arm, columns = way
         return Expressions(arm, lambda name: columns[self.generator.names.variable(name)])
 
-    def _constant_test(self, way: Way, condition: Condition, kinds: dict[str, Kind]) -> ConstantTest | None:
+    def _constant_test(self, way: Way, condition: Condition, kinds: Mapping[str, Kind]) -> ConstantTest | None:
         """A comparison with a constant of a column of the tuple that drives the arm: an index finds who passes it."""
         test = as_constant_comparison(condition, kinds)
         if test is None or test.op not in _TESTS or not way[0].is_straight:
@@ -447,7 +446,7 @@ class ArmPlanner:
         return ConstantTest(column, _TESTS[test.op], code, False)
 
     def _computed(
-        self, way: Way, conditions: Sequence[Condition], kinds: dict[str, Kind]
+        self, way: Way, conditions: Sequence[Condition], kinds: Mapping[str, Kind]
     ) -> tuple[Way, dict[int, Operand]]:
         """Conditions on data that Python has to compute, by their identity."""
         trial = self.expressions((replace(way[0], code=[]), way[1]))
@@ -462,7 +461,7 @@ class ArmPlanner:
         self,
         way: Way,
         functions: Sequence[tuple[Callable[[dict[str, object]], object], Kind]],
-        kinds: dict[str, Kind],
+        kinds: Mapping[str, Kind],
         read: frozenset[str] | None = None,
     ) -> tuple[Way, list[Operand]]:
         """Values that Python computes for each tuple. The arm ends before it, and another one goes on."""

@@ -26,6 +26,7 @@ from ostinato.rules.runtime.times import MICRO
 FEW = 16  # dicts at most
 _SURE = 2**53
 _LATEST = 2**41  # seconds
+_UNITS = {"us": 1, "ms": 1_000, "s": 1_000_000}  # microseconds
 
 Encode = Callable[[Any], int]
 
@@ -128,7 +129,7 @@ def _column(kind: Any, live: LiveProgram, name: str) -> _Column | None:
     if encode is None:
         return _Column(frozenset(), ())
     types, _ = encode
-    places = []
+    places: list[tuple[int, Encode]] = []
     for place, (path, wanted) in enumerate(events.kinds, FIRST_ATTRIBUTE):
         if path == (name,):
             if wanted is PRESENT:
@@ -190,11 +191,16 @@ def _ticks(kind: pa.DataType) -> Callable[[Any], int | None] | None:
         return lambda value: value * MICRO if type(value) is int and -_LATEST < value < _LATEST else None
     if pa.types.is_floating(kind):
         return _float_tick
-    if pa.types.is_timestamp(kind) and kind.unit == "us":
-        zoned = kind.tz is not None
-        return lambda value: (
-            microseconds(value) if type(value) is datetime and (value.tzinfo is not None) == zoned else None
-        )
+    if pa.types.is_timestamp(kind) and kind.unit in _UNITS:
+        zoned, each = kind.tz is not None, _UNITS[kind.unit]
+
+        def tick(value: Any) -> int | None:
+            if type(value) is not datetime or (value.tzinfo is not None) != zoned:
+                return None
+            whole, rest = divmod(microseconds(value), each)
+            return None if rest else whole
+
+        return tick
     return None
 
 

@@ -20,6 +20,7 @@ from ostinato.rules.incremental.operators import ArmPlanner
 from ostinato.rules.incremental.tables import Linker
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.kernels.arms import run
+from ostinato.rules.kernels.events import MOST, drop_done, sort_few
 from ostinato.rules.kernels.stores import add_rows, clear, forget, rebuild_due, reindex
 from ostinato.rules.relational.sql_program import SqlProgram
 
@@ -71,24 +72,24 @@ class LiveProgram:
         """Rows that were written into `room` are events."""
         self.state.marks[k.EVENTS] += more
 
-    def sort(self) -> None:
-        """Put the events in the order of their end."""
+    def _sort(self, now: int) -> int:
+        """Put the events in the order of their end; gives how many end up to now."""
+        if self.state.marks[k.EVENTS] <= MOST:
+            return int(sort_few(self.state, now))
         rows = self.waiting
         ends = rows[:, END]
-        if len(rows) > 1 and (ends[1:] < ends[:-1]).any():
+        if (ends[1:] < ends[:-1]).any():
             rows[:] = rows[np.argsort(ends, kind="stable")]
+        return int(np.searchsorted(ends, now, side="right"))
 
     # Steps
 
     def advance(self, now: int) -> None:
         """Let time go on to `now`, and what ends up to then happen. Where it fails, the steps before are done."""
-        self.sort()
-        state = self.state
+        state, count = self.state, self._sort(now)
         marks, total = state.marks, int(state.marks[k.EVENTS])
-        ends = self.waiting[:, END]
-        count = int(np.searchsorted(ends, now, side="right")) if total else 0
         try:
-            last = 0
+            last, ends = 0, self.waiting[:, END]
             while last < count:
                 last = count if count - last <= _ROWS else int(np.searchsorted(ends, ends[last + _ROWS], side="right"))
                 marks[k.EVENTS], marks[k.FINAL] = last, ends[last - 1] if last < count else now
@@ -101,18 +102,7 @@ class LiveProgram:
             self._undo()
             raise
         finally:
-            self._drop(int(state.points[0].marks[k.COMMITTED]), total)
-
-    def _drop(self, done: int, total: int) -> None:
-        """Forget the first events: they are done."""
-        state = self.state
-        rows, marks = state.points[0].rows, state.points[0].marks
-        if 0 < done < total:
-            rows[: total - done] = rows[done:total].copy()
-        marks[k.COUNT] = marks[k.COMMITTED] = 0
-        state.marks[k.EVENTS], state.marks[k.NEXT_EVENT] = total - done, 0
-        first, last = state.driven_ranges[0]
-        state.arms[state.driven[first:last], k.DONE] = 0
+            drop_done(state, total)
 
     def _run(self) -> None:
         state = self.state
@@ -205,12 +195,13 @@ class LiveProgram:
 
     def take(self) -> list[tuple[str, Int64]]:
         """The derived events since the last call: label, and rows of begin, end and attributes."""
+        state = self.state
         found = []
-        for label, point in self.derived.items():
-            struct = self.state.points[point.number]
-            if count := int(struct.marks[k.COUNT]):
-                found.append((label, struct.rows[:count].copy()))
-                clear(self.state, point.number)
+        for number in sorted(state.dirty[: state.marks[k.DIRTY_SIZE]].tolist()):
+            plan, struct = self.planner.points[number], state.points[number]
+            if plan.retention == k.DERIVED and (count := int(struct.marks[k.COUNT])):
+                found.append((plan.name, struct.rows[:count].copy()))
+                clear(state, number)
         return found
 
     # Time

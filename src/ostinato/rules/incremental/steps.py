@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.errors import LimitError
+from ostinato.errors import Limit, LimitError, Message
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.codes import encode_column
 from ostinato.rules.incremental.event_rows import END
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.state import LiveProgram, TooManyRoundsError
-from ostinato.rules.relational.sql_program import MAX_ROUNDS
+from ostinato.rules.limits import RuleLimits
 from ostinato.rules.runtime.bound_program import BoundProgram
 
 
 class StepEvaluator:
     """Holds the state of a program that is bound to columns, and lets time go on in it."""
 
-    def __init__(self, bound: BoundProgram, interned: Interned | None = None, max_rounds: int = MAX_ROUNDS) -> None:
-        self.bound, self.program, self.max_rounds = bound, bound.sql, max_rounds
+    def __init__(self, bound: BoundProgram, limits: RuleLimits, interned: Interned | None = None) -> None:
+        self.bound, self.program, self.limits = bound, bound.sql, limits
         self.interned = interned or Interned()
-        self.live = LiveProgram(self.program, self.interned, max_rounds)
+        self.live = LiveProgram(self.program, self.interned, limits.rounds)
         self.engines = {stream: pattern.engine() for stream, pattern in bound.patterns.items()}
         self.reads_all = bool(self.engines)  # a pattern may read events of any label
         self.unseen: pa.Table | None = None  # the events that wait, for patterns
@@ -40,6 +40,20 @@ class StepEvaluator:
         if self.engines:
             self.unseen = events if self.unseen is None else pa.concat_tables([self.unseen, events])
         return rows
+
+    def wait_columns(
+        self, labels: pa.ChunkedArray, begins: Int64, ends: Int64, attribute: Callable[[str], pa.ChunkedArray]
+    ) -> Int64:
+        """Take events by their columns, where `reads_columns`; gives their rows."""
+        rows = self.live.room(len(begins))
+        rows[:] = self.live.events.encode_columns(labels, begins, ends, attribute)
+        self.live.wait(len(begins))
+        return rows
+
+    @property
+    def reads_columns(self) -> bool:
+        """Whether no event is needed as a whole."""
+        return not self.engines and not self.live.events.readers and self.bound.columns.document is None
 
     @property
     def waiting(self) -> Int64:
@@ -56,9 +70,12 @@ class StepEvaluator:
         except TooManyRoundsError as error:
             raise LimitError(
                 "rounds",
-                self.max_rounds,
+                self.limits.rounds,
                 reason=f"the recursion of {error.label} goes on making new events",
-                fix="bound what its rules count or build: where { var N < … }",
+                fix=Message(
+                    "bound what its rules count or build: where { var N < … }, or allow more: ",
+                    Limit("rounds", "RuleLimits"),
+                ),
             ) from None
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ostinato.core.jit import subroutine
@@ -56,7 +58,7 @@ def _is_first(state: LiveState, row: int, first: int, last: int) -> bool:
     if row == 0:
         for slot in range(mask + 1):
             distinct[slot] = -1
-    hashed = np.int64(0)
+    hashed: Any = np.int64(0)
     for at in range(first, last):
         hashed = hash_with(hashed, group[row, columns[at]])
     slot = hashed & mask

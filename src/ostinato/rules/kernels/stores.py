@@ -6,6 +6,8 @@ mostly come in that order, so that one goes in near the end of its chain, and a 
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ostinato.core.arrays import Int64
@@ -42,6 +44,7 @@ from ostinato.rules.kernels.layout import (
     TIME,
     TOUCHED,
     TOUCHED_SIZE,
+    TRANSIENT,
     UNBOUNDED,
     USED,
     WAITING,
@@ -56,7 +59,7 @@ _MANY = 1_000  # fewer tuples are not worth looking through
 
 
 @subroutine(int64(int64, int64))
-def hash_with(hashed: int, value: int) -> int:
+def hash_with(hashed: Any, value: Any) -> Any:
     return np.int64(mix(np.uint64(hashed) ^ np.uint64(value)))
 
 
@@ -202,7 +205,7 @@ def wake_arms(state: LiveState, number: int) -> None:
         point.marks[TOUCHED] = 1
         state.touched[words[TOUCHED_SIZE]] = number
         words[TOUCHED_SIZE] += 1
-    if point.marks[KIND] == STORED and not point.marks[DIRTY]:
+    if point.marks[KIND] != TRANSIENT and not point.marks[DIRTY]:
         point.marks[DIRTY] = 1
         state.dirty[words[DIRTY_SIZE]] = number
         words[DIRTY_SIZE] += 1
@@ -229,7 +232,7 @@ def enter(state: LiveState, number: int) -> None:
 @subroutine(boolean(STATE, int64, int64))
 def _is_sooner(state: LiveState, one: int, other: int) -> bool:
     due = state.due
-    return due[one, 0] < due[other, 0]
+    return bool(due[one, 0] < due[other, 0])
 
 
 @subroutine(void(STATE, int64, int64, int64))
@@ -385,19 +388,24 @@ def _compact(state: LiveState, number: int, now: int) -> None:
 
 @kernel(void(STATE, int64, boolean))
 def forget(state: LiveState, now: int, all_of_it: bool) -> None:
-    """Drop tuples that no later event can meet, once they may be half of a point; or now, `all_of_it`."""
+    """Drop tuples that no later event can meet from points that grew, once they may be half of a point; or from all."""
     words, dirty, left = state.marks, state.dirty, 0
+    if all_of_it:
+        for number in range(1, state.driven_ranges.shape[0]):
+            point = state.points[number]
+            if point.marks[KIND] == STORED and not point.marks[UNBOUNDED]:
+                _compact(state, number, now)
     for at in range(words[DIRTY_SIZE]):
         number = dirty[at]
         point = state.points[number]
-        is_large = point.marks[COUNT] >= 2 * point.marks[KEPT] + _MANY
-        if not point.marks[UNBOUNDED] and (all_of_it or is_large):
-            _compact(state, number, now)
-        if point.marks[UNBOUNDED] or point.marks[COUNT] == 0:
-            point.marks[DIRTY] = 0
-        else:
+        if point.marks[KIND] == DERIVED and point.marks[COUNT] > 0:  # its answer is to be given
             dirty[left] = number
             left += 1
+            continue
+        is_large = point.marks[COUNT] >= 2 * point.marks[KEPT] + _MANY
+        if point.marks[KIND] == STORED and is_large and not point.marks[UNBOUNDED]:
+            _compact(state, number, now)
+        point.marks[DIRTY] = 0
     words[DIRTY_SIZE] = left
 
 

@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from ostinato.errors import QueryError
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.time_relations import SECOND, TIMERS, absolute_nanoseconds
 from ostinato.rules.relational.expressions import (
     ExpressionSql,
@@ -23,7 +22,6 @@ from ostinato.rules.relational.expressions import (
     equality,
     greatest,
     integer,
-    least,
     table,
 )
 from ostinato.rules.relational.kinds import REF, TERM
@@ -34,11 +32,10 @@ from ostinato.rules.syntax.nodes import AbsoluteTimer, RelativeTimer
 
 BUCKET = "#bucket"
 MAX_TICK = 2**61  # ticks; beyond it sums of times might not fit 64 bits
-PREVIOUS, NOW = "previous", "now"  # the parameters of a step
 
 
 class SqlGenerator:
-    """SELECTs for the definitions of a plan. `stored` points are tables; others are inlined where they are used."""
+    """SELECTs for the definitions of a plan."""
 
     def __init__(
         self,
@@ -46,12 +43,12 @@ class SqlGenerator:
         ticks_per_second: int,
         definitions: Mapping[str, cera.Node],
         *,
-        stored: Iterable[str] = (),
         near: bool = False,
     ) -> None:
         self.plan_types, self.ticks_per_second = plan_types, ticks_per_second
-        self.definitions, self.stored, self.near = definitions, frozenset(stored), near
-        self.stepwise = False  # whether streams hold events of other steps too
+        self.definitions, self.near = definitions, near
+        # By the very node: to Python, matches of 1 and of true are equal.
+        self._point_of = {id(found.match): name for name, found in plan_types.match_plans.items()}
         self.rounds = False  # whether Δ is what a round of a recursion adds, in tables of its own
         self.names = ColumnNames()
 
@@ -112,8 +109,7 @@ class SqlGenerator:
         return self._matching(match).referenced
 
     def _matching(self, match: cera.Match) -> MatchPlan:
-        # The very node: to Python, matches of 1 and of true are equal.
-        return next(found for found in self.plan_types.match_plans.values() if found.match is match)
+        return self.plan_types.match_plans[self._point_of[id(match)]]
 
     def _new_names(self, node: cera.Rename) -> dict[str, str]:
         names = {self.names.variable(old): self.names.variable(new) for new, old in node.data}
@@ -156,23 +152,11 @@ class SqlGenerator:
         return self.select(node).subquery(alias)
 
     def _part(self, node: cera.At) -> exp.Query:
-        """Δ, ◦ or both of a point: by the time at which its tuples end."""
+        """Δ, ◦ or both of a point, in a round of a recursion."""
         point = node.input
-        if not isinstance(point, cera.Point):
-            return self.select(point)
-        if self.rounds:
-            new, old = self._all(point, table(new_table(point.name))), self._all(point, table(point.name))
-            return {"Δ": new, "◦": old, "◦∪Δ": exp.union(old.copy(), new.copy(), distinct=False)}[node.part]
-        if point.name not in self.stored:
-            assert node.part == "Δ", "what is looked up again is stored"
-            return self.select(difference(self.definitions[point.name]))
-        end = self.end(point)
-        conditions = {
-            "Δ": self._in_step(end),
-            "◦": [compare("<=", end, exp.Placeholder(this=PREVIOUS))],
-            "◦∪Δ": [compare("<=", end, exp.Placeholder(this=NOW))],
-        }[node.part]
-        return self._all(point, table(point.name)).where(*conditions)
+        assert self.rounds and isinstance(point, cera.Point), "steps are not run in SQL"
+        new, old = self._all(point, table(new_table(point.name))), self._all(point, table(point.name))
+        return {"Δ": new, "◦": old, "◦∪Δ": exp.union(old.copy(), new.copy(), distinct=False)}[node.part]
 
     def _conditions(self, node: cera.Select) -> Sql:
         kinds = self.plan_types.kinds_of(node.input)
@@ -182,7 +166,7 @@ class SqlGenerator:
 
     def _match(self, match: cera.Match) -> exp.Select:
         found = self._matching(match)
-        point = next(name for name, each in self.plan_types.match_plans.items() if each is found)
+        point = self._point_of[id(match)]
         as_read = new_table if self.rounds else str
         if found.flat is None:
             return self._all(match, table(as_read(matched_table(point))))
@@ -194,12 +178,7 @@ class SqlGenerator:
         if found.referenced:
             shown.append(exp.alias_(self._reference(columns), self.names.time(match.ident, REF), quoted=True))
         query = exp.select(*shown).from_(table(as_read(stream_table(match.stream))))
-        conditions = self._in_step(column("end")) if self.stepwise else []
-        return query.where(*conditions, *self._flat_conditions(found.flat, found, columns))
-
-    def _in_step(self, end: Sql) -> list[Sql]:
-        previous, now = exp.Placeholder(this=PREVIOUS), exp.Placeholder(this=NOW)
-        return [compare(">", end, previous), compare("<=", end.copy(), now)]
+        return query.where(*self._flat_conditions(found.flat, found, columns))
 
     def _reference(self, columns: Mapping[str, str]) -> Sql:
         """What tells an event from all others: equal events are one."""
@@ -339,19 +318,3 @@ class SqlGenerator:
         series = exp.Explode(this=exp.GenerateSeries(start=first, end=last))
         query = self._all(node, self._over(node)).select(exp.alias_(series, BUCKET, quoted=True))
         return query.subquery("r")
-
-    # Forgetting
-
-    def expiry_condition(self, point: cera.Point, uses: Iterable[tuple[cera.RelevanceBound, ...]]) -> Sql | None:
-        """The condition under which a tuple can take part in nothing new; None where it may matter for ever."""
-        deadlines: list[Sql] = [self.end(point)]
-        for bounds in uses:
-            for bound in bounds:
-                if not bound.until:
-                    return None
-                deadlines.append(least([self._until(time, offset) for time, offset in bound.until]))
-        return compare("<=", greatest(deadlines), exp.Placeholder(this=NOW))
-
-    def _until(self, time: tuple[str, str] | None, offset: int) -> Sql:
-        ticks = -self.ticks(-offset)
-        return integer(ticks) if time is None else add_offset(self.time(*time), ticks)

@@ -22,8 +22,6 @@ from ostinato.rules.relational.operators import SqlGenerator
 from ostinato.rules.relational.plan_types import PlanTypes, output_schema
 from ostinato.rules.relational.sql_names import INCOMING, derived_table, matched_table, new_table, stream_table
 
-MAX_ROUNDS = 1_000  # of a recursion within a step of the live engine
-
 
 class RelationStore(Protocol):
     """Something that runs SQL over named relations."""

@@ -82,8 +82,7 @@ def bind_program(
         patterns = {each: PatternStream(each.query, columns.attributes, ticks) for each in _cel_streams(plan)}
         types = infer_types(plan, columns.attributes, {each: found.attributes for each, found in patterns.items()})
         definitions = {each.name: each.node for each in plan.query_plan.definitions}
-        stored = [name for name, found in plan.relevance.items() if found.stored]
-        generator = SqlGenerator(types, ticks, definitions, stored=stored, near=near)
+        generator = SqlGenerator(types, ticks, definitions, near=near)
         generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)
         sql = SqlProgram(plan, types, generator, columns.attributes)
         output_schema(types)  # whether the columns of all labels go together

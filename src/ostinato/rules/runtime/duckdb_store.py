@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import tempfile
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.errors import DataError, Message, Option
+from ostinato.errors import DataError
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.relational.dialects import write_sql
-from ostinato.rules.relational.expressions import sql_type
-from ostinato.rules.relational.kinds import TERM, Attributes, Kind, is_list
+from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.ingest import TermMatcher
@@ -23,26 +22,6 @@ from ostinato.rules.runtime.ingest import TermMatcher
 
 def quote_identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
-
-
-def column_type(kind: Kind, *, unread: bool = False) -> str:
-    """The SQL type of a column. A column without a type yet fits everywhere, as NULL does.
-
-    `unread`: rules need not use it, so that its numbers may be larger than theirs.
-    """
-    if kind is not TERM and pa.types.is_null(kind):
-        return '"NULL"'
-    if kind is not TERM and unread and pa.types.is_uint64(kind):
-        return "UBIGINT"
-    if kind is not TERM and pa.types.is_struct(kind):
-        if not kind.num_fields:
-            reason = "an object without fields, {}, has no type that a live engine could keep events by"
-            raise DataError(
-                reason, fix=Message("leave it out, give its fields with ", Option("schema"), ", or use detect")
-            )
-        fields = [f"{quote_identifier(field.name)} {column_type(field.type, unread=unread)}" for field in kind]
-        return f"STRUCT({', '.join(fields)})"
-    return f"{column_type(kind.value_type, unread=unread)}[]" if is_list(kind) else write_sql(sql_type(kind), "duckdb")
 
 
 def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -93,27 +72,6 @@ class DuckDBStore:
 
     def count(self, name: str) -> int:
         return int(self.run(f"SELECT count(*) FROM {quote_identifier(name)}")[0][0])
-
-    def clear(self, table: str) -> None:
-        """Drop all rows. The table is written anew: DuckDB does not give back the room of deleted rows."""
-        name = quote_identifier(table)
-        self.run(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM {name} WHERE false")
-
-    def insert(self, table: str, rows: pa.Table) -> None:
-        """Rows into a table."""
-        translate_errors(lambda: self._insert(table, rows))
-
-    def _insert(self, table: str, rows: pa.Table) -> None:
-        """DuckDB finds `rows` by its name: to register it would make it plan everything anew."""
-        self.connection.execute(f"INSERT INTO {quote_identifier(table)} SELECT * FROM rows").fetchall()
-
-    def insert_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
-        """A few rows into a table."""
-        places = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
-        values = [value for row in rows for value in row]
-        translate_errors(
-            lambda: self.connection.execute(f"INSERT INTO {quote_identifier(table)} VALUES {places}", values).fetchall()
-        )
 
     def arrow(self, text: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         with warnings.catch_warnings():

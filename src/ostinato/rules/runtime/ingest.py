@@ -73,18 +73,23 @@ class IncomingColumns:
     def read(self, rows: pa.Table, *, first_row: int = 0) -> pa.Table:
         """Rows as events: #label, begin, end in ticks, and the attributes under the names of their columns."""
         begins, ends = self.times.ticks(rows, first_row=first_row)
-        columns: dict[str, Any] = {LABEL: self._labels(rows), "begin": pa.array(begins), "end": pa.array(ends)}
-        for name, kind in self.attributes.types.items():
-            column = rows[self.document or name]
-            wanted = pa.string() if kind is TERM else kind
-            columns[self.attributes.columns[name]] = column if column.type == wanted else column.cast(wanted)
+        columns: dict[str, Any] = {LABEL: self.labels(rows), "begin": pa.array(begins), "end": pa.array(ends)}
+        for name in self.attributes.types:
+            columns[self.attributes.columns[name]] = self.attribute(rows, name)
         if self.document is None:
             return pa.table(columns)
         return self._documents(pa.table(columns), first_row)
 
-    def _labels(self, rows: pa.Table) -> Any:
+    def attribute(self, rows: pa.Table, name: str) -> pa.ChunkedArray:
+        """A column of values, as rules read them."""
+        kind, column = self.attributes.types[name], rows[self.document or name]
+        wanted = pa.string() if kind is TERM else kind
+        return column if column.type == wanted else column.cast(wanted)
+
+    def labels(self, rows: pa.Table) -> Any:
         if self.type is not None:
-            return rows[self.type].cast(pa.string())
+            labels = rows[self.type]
+            return labels if pa.types.is_string(labels.type) else labels.cast(pa.string())
         return pa.array([self.label] * len(rows), pa.string())
 
     def _documents(self, events: pa.Table, first_row: int) -> pa.Table:

@@ -5,6 +5,7 @@ A tick is the unit of a timestamp, or a microsecond where times are numbers of s
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -144,6 +145,12 @@ class TimeColumns:
         if self._gives_integers(whole):
             return pc.divide(ticks, MICRO)
         return pc.divide(ticks.cast(pa.float64()), float(MICRO))
+
+    def scalar(self, *, whole: bool) -> Callable[[int], Any] | None:
+        """From one tick to what Arrow makes a time of the answer of; None where that takes an array."""
+        if pa.types.is_temporal(self.type):
+            return int if pa.types.is_timestamp(self.type) else None
+        return MICRO.__rfloordiv__ if self._gives_integers(whole) else MICRO.__rtruediv__
 
     def answer_type(self, *, whole: bool) -> pa.DataType:
         if pa.types.is_temporal(self.type):

@@ -10,8 +10,7 @@ import pytest
 
 import ostinato
 from ostinato import RuleLimits
-from ostinato.errors import LimitError
-from ostinato.rules.incremental.steps import StepEvaluator
+from ostinato.errors import LimitError, OstinatoError
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
 from ostinato.rules.relational.recursion import _Rounds
@@ -41,18 +40,20 @@ def test_a_recursion_that_passes_values_on_has_no_limit() -> None:
     assert len(detect(text, chain, limits=RuleLimits(rounds=5))) == 40
 
 
-def test_nor_has_one_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(StepEvaluator.__init__, "__defaults__", (None, 5))
+def test_nor_has_one_live() -> None:
     text = """DETECT far { x { var Y } } ON event e: edge {{ x { 0 }, y {{ var Y }} }} END
     DETECT far { x { var %s } }
     ON and { event f: far {{ x {{ var X }} }}, event e: edge {{ x {{ var X }}, y {{ var Y }} }} } END"""
-    engine = ostinato.rules(text % "Y").engine()
-    engine.push([{"type": "edge", "ts": 1, "x": n, "y": n + 1} for n in range(12)])
+    chain = [{"type": "edge", "ts": 1, "x": n, "y": n + 1} for n in range(12)]
+    engine = ostinato.rules(text % "Y").engine(limits=RuleLimits(rounds=5))
+    engine.push(chain)
     assert len(engine.flush()) == 12
-    engine = ostinato.rules(text % "X + 1").engine()
-    engine.push([{"type": "edge", "ts": 1, "x": n, "y": n + 1} for n in range(12)])
-    with pytest.raises(LimitError, match="goes on making new events"):
+    engine = ostinato.rules(text % "X + 1").engine(limits=RuleLimits(rounds=5))
+    engine.push(chain)
+    with pytest.raises(LimitError, match=r"(?s)goes on making new events.*limit rounds=5.*RuleLimits"):
         engine.flush()
+    with pytest.raises(OstinatoError, match="RuleLimits"):
+        ostinato.rules(text % "Y").engine(limits=5)  # type: ignore[arg-type]
 
 
 RECURSIONS = {
