@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -78,7 +79,7 @@ def _to_table(data: Any) -> pa.Table:
             columns = dict.fromkeys(key for row in data for key in row)
             if odd := [key for key in columns if not isinstance(key, str)]:
                 raise DataError(f"a column is named {odd[0]!r}", fix="name columns with text")
-            return pa.table({column: [row.get(column) for row in data] for column in columns})
+            return pa.table({column: _column([row.get(column) for row in data]) for column in columns})
         if library != "pyspark" and hasattr(data, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
@@ -92,6 +93,18 @@ def _to_table(data: Any) -> pa.Table:
         raise DataError("events are a Spark DataFrame", fix="hand it to query.detect(frame), which runs on Spark")
     accepted = "a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
     raise DataError(f"events are {type(data).__module__}.{name}", fix=f"give {accepted}")
+
+
+def _column(values: list[Any]) -> pa.Array:
+    """The values as Arrow takes them; where a date comes first, times after it stay times."""
+    column = pa.array(values)
+    if pa.types.is_date32(column.type) and any(isinstance(value, datetime) for value in values):
+        return pa.array([_midnight(value) if type(value) is date else value for value in values])
+    return column
+
+
+def _midnight(day: date) -> datetime:
+    return datetime(day.year, day.month, day.day)
 
 
 def _check_unique_names(data: Any) -> Any:

@@ -13,7 +13,7 @@ LARGEST = 2**63 - 1  # nanoseconds: 292 years
 _SIZES = {
     "nanosecond ns": 1,
     "microsecond us": 1_000,
-    "millisecond ms": 1_000_000,
+    "millisecond msec ms": 1_000_000,
     "second sec s": 1_000_000_000,
     "minute min": 60_000_000_000,
     "hour hr h": 3_600_000_000_000,

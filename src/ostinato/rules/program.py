@@ -119,14 +119,22 @@ class RuleProgram:
         from ostinato.rules.runtime.batch import detect_table
         from ostinato.rules.runtime.bound_program import bind_program
         from ostinato.rules.runtime.required_columns import empty_events
-        from ostinato.rules.runtime.unknown_labels import read_labels, unknown_label_warnings
+        from ostinato.rules.runtime.unknown_labels import (
+            missing_label_warnings,
+            read_labels,
+            unknown_label_warnings,
+        )
 
         rows = to_arrow(data)
         if not rows.num_columns:  # an empty list of events names no columns
             rows = empty_events(self._plan, options)
         bound = bind_program(self.program, self.text, rows.schema, options, near=True)
-        for text in unknown_label_warnings(self.incoming, read_labels(rows, bound.columns)) if len(rows) else ():
-            warnings.warn(text, stacklevel=2)
+        if len(rows):
+            told = unknown_label_warnings(self.incoming, read_labels(rows, bound.columns))
+            if bound.columns.document is None and bound.columns.type is not None:
+                told += missing_label_warnings(rows[bound.columns.type])
+            for text in told:
+                warnings.warn(text, stacklevel=2)
         return detect_table(bound, rows, limits=limits)
 
     def engine(

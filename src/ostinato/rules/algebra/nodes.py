@@ -40,12 +40,16 @@ Stream = str | CelStream  # what is matched: the events of a label, or the match
 
 @dataclass(frozen=True)
 class Match:
-    """Q^X[ident: term](stream): one tuple for each way that an event of the stream matches."""
+    """Q^X[ident: term](stream): one tuple for each way that an event of the stream matches.
+
+    `since`: the deployment from which on it reads the stream; matches since different ones are different points.
+    """
 
     ident: str
     term: n.Element
     stream: Stream
     bound: str | None = None
+    since: int = 0
 
     @cached_property
     def schema(self) -> RelationSchema:

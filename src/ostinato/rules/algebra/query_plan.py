@@ -40,8 +40,10 @@ class RulePlan:
         return self.strata.groups
 
 
-def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
-    """`longest`: how many nanoseconds an incoming event lasts at most, where that is known."""
+def plan_program(program: Ruleset, longest: float = inf, since: Mapping[int, int] | None = None) -> RulePlan:
+    """`longest`: how many nanoseconds an incoming event lasts at most, where that is known. `since`: by the numbers
+    of rules, the deployment they came with."""
+    came = since or {}
     strata = stratify(normalise(program))
     durations: dict[str, float] = {}
 
@@ -53,7 +55,7 @@ def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
 
     translated: list[TranslatedRule] = []
     for group in strata.groups:
-        made = [_translate_rule(rule, lasts) for rule in group.rules]
+        made = [_translate_rule(rule, lasts, came.get(rule.number, 0)) for rule in group.rules]
         translated += made
         for each in made:
             label, events = each.rule.head.label, each.node.events
@@ -64,8 +66,8 @@ def plan_program(program: Ruleset, longest: float = inf) -> RulePlan:
     return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan))
 
 
-def _translate_rule(rule: NormalRule, lasts: Callable[[Stream], float]) -> TranslatedRule:
-    node = translate(rule)
+def _translate_rule(rule: NormalRule, lasts: Callable[[Stream], float], since: int) -> TranslatedRule:
+    node = translate(rule, since)
     bounds = DifferenceBounds(node, rule.where, lasts)
     rewritten = annotate_joins(push_projections(push_selections(push_antijoins(node))), bounds)
     return TranslatedRule(rule, node, rewritten, bounds)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax.grouping import needs_event_times
 from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, RelativeTimer, While
 
 
-def translate(rule: NormalRule) -> cera.Construct:
+def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
     """Q := C^X[h](µ[[begin, end] ← j1 ⊔ … ⊔ jl](σ[c1 ∧ … ∧ ck](Bn)))."""
     fresh = _fresh_names(rule)
     node: cera.Node | None = None
     traced: list[tuple[str, frozenset[str]]] = []
     for query in _order_by_shared_variables(rule.events):
-        match = event_match(query)
+        match = replace(event_match(query), since=since)
         traced.append((match.ident, frozenset(match.schema.data)))
         node = match if node is None else cera.Join(node, match)
     for timer in rule.timers:
@@ -25,11 +26,11 @@ def translate(rule: NormalRule) -> cera.Construct:
     collected: list[cera.Collected] = []
     timed = needs_event_times(rule.head)
     for collect in rule.collects:
-        match = _while_match(collect, fresh)
+        match = replace(_while_match(collect, fresh), since=since)
         node = cera.TemporalJoin(collect.window, match.ident, node, match, named=collect.ident is not None, timed=timed)
         collected.append(cera.Collected(match.ident, collect.ident is not None, frozenset(match.schema.data)))
     for negation in rule.negations:
-        match = _while_match(negation, fresh)
+        match = replace(_while_match(negation, fresh), since=since)
         node = cera.AntiJoin(negation.window, match.ident, node, match)
     if rule.where:
         node = cera.Select(rule.where, node)

@@ -14,13 +14,14 @@ import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
-from ostinato.core.options import OnLate
+from ostinato.core.options import OnLate, bad_option
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.rules.algebra.time_relations import SECOND
 from ostinato.rules.incremental.answers import AnswerBuilder
+from ostinato.rules.incremental.deployments import Deployments
 from ostinato.rules.incremental.event_rows import END, LABEL_COLUMN
-from ostinato.rules.incremental.migrate_state import migrate_state
+from ostinato.rules.incremental.migrate_state import adopt_points, migrate_state
 from ostinato.rules.incremental.quick_rows import FEW, QuickReader
 from ostinato.rules.incremental.saved_state import load_state, save_state
 from ostinato.rules.incremental.schema_evolution import conform_rows
@@ -31,6 +32,7 @@ from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.rules.runtime.times import TimeColumns
+from ostinato.rules.runtime.unknown_labels import missing_label_warnings
 from ostinato.rules.syntax.nodes import Ruleset
 
 _BEFORE, _AFTER = -(2**62), 2**62  # before and after all times
@@ -72,14 +74,15 @@ class RuleEngine:
     """State of one program over one stream. Build it with `rules.engine()`."""
 
     def __init__(self, program: Ruleset, text: str, options: RuleOptions, schema: pa.Schema | None = None) -> None:
-        self.program, self.text, self.options = program, text, options
+        self.options, self._deployments = options, Deployments.of(text)
         self.events = self.derived = self.late = self.unread = 0
         self.now = _BEFORE  # all that ends up to this tick is done
         self.stopped = ""
         self._late_rows: list[pa.Table] = []
         self._ready: list[pa.Table] = []  # derived by a call that failed later
         self._warned: set[tuple[str, str]] = set()
-        self._unbound = UnboundProgram(program, text, options.columns, options.longest)
+        self._told_of_nulls = False
+        self._unbound = UnboundProgram(program, text, options.columns, options.longest, {})
         self._binding: StreamBinding | None = None
         self._steps: StepEvaluator
         self._answers: AnswerBuilder
@@ -212,6 +215,84 @@ class RuleEngine:
         seen = self._seen
         return pa.concat_tables([seen.empty_table(), *(conform_rows(rows, seen) for rows in self._late_rows)])
 
+    # -- other rules
+
+    @property
+    def deployed(self) -> list[str]:
+        """The names under which rules were deployed."""
+        return self._deployments.names
+
+    def deploy(self, name: str, text: str, *, history: Any = None) -> None:
+        """Let more rules run, or others in place of those deployed under the name. All other rules keep their state.
+
+        The new rules start now, as if the stream began here. They may read what other rules derive, and the other way
+        round; where no order of strata is left, nothing changes.
+
+        Parameters
+        ----------
+        name
+            A name for these rules, for `undeploy`.
+        text
+            The rules, as for `ostinato.rules`.
+        history
+            Events of the past, as for `push`: the new rules then go on from them. What they would have derived is not
+            given.
+        """
+        self._check_open()
+        if not name:
+            raise bad_option("name", name, "a text, such as 'fraud'")
+        deployments = self._deployments.with_part(name, text)
+        before = self._deployments, self._unbound, self._binding, self.__dict__.get("_steps")
+        self._exchange(deployments)
+        if history is not None:
+            try:
+                self._read_history(history, max(deployments.since().values()))
+            except BaseException:
+                self._deployments, self._unbound, self._binding = before[:3]
+                if self._binding is not None and before[3] is not None:
+                    self._use(self._binding, before[3])
+                raise
+
+    def undeploy(self, name: str) -> None:
+        """Let the rules that were deployed under a name run no longer; nothing is kept for them.
+
+        Parameters
+        ----------
+        name
+            The name that `deploy` got.
+        """
+        self._check_open()
+        self._exchange(self._deployments.without(name))
+
+    def _exchange(self, deployments: Deployments) -> None:
+        """Go on with these programs, each point with what it has."""
+        unbound = UnboundProgram(
+            deployments.program(),
+            deployments.text,
+            self.options.columns,
+            self.options.longest,
+            deployments.since(),
+        )
+        if self._binding is not None:
+            known = self._binding
+            self._bind(StreamBinding.of(unbound, known.seen, final=known.final, assuming=known.assuming))
+        self._unbound, self._deployments = unbound, deployments
+
+    def _read_history(self, history: Any, since: int) -> None:
+        """Let the points of a deployment have what they would have, had it read these events."""
+        if self._binding is None:
+            reason = "no events were pushed yet, so that there is no past"
+            raise DataError(reason, fix=Message("push it first, or leave ", Option("history"), " out"))
+        past = RuleEngine(self._unbound.program, self._unbound.text, self.options)
+        past._unbound, past._deployments = self._unbound, self._deployments
+        past._take(to_arrow(history))
+        last = past._steps.live.latest()
+        if last is not None and last > self.now:
+            reason = "the history has events that end later than time has come to"
+            raise DataError(reason, fix="give only events that were pushed, or end before those")
+        past._advance(self.now)
+        adopt_points(self._steps, past._steps, since, self.now)
+
     def stats(self) -> RuleStatistics:
         if self._binding is None:
             return RuleStatistics(self.events, self.derived, self.late, self.unread, 0, {})
@@ -275,6 +356,9 @@ class RuleEngine:
         steps.wait(binding.program.columns.read(binding.schema.empty_table()))
         if before is not None:
             migrate_state(steps, before, self.now)
+        self._use(binding, steps)
+
+    def _use(self, binding: StreamBinding, steps: StepEvaluator) -> None:
         self._binding, self._steps, self._nothing = binding, steps, None
         self._answers = AnswerBuilder(binding.program, steps.interned)
         self._quick = None if steps.engines else QuickReader.of(binding, steps.live, self.options)
@@ -292,6 +376,10 @@ class RuleEngine:
     def _warn(self, labels: pa.ChunkedArray) -> None:
         """Warn of attributes that rules read of the labels that came, and no event had: they may be misspelt."""
         assert self._binding is not None
+        if not self._told_of_nulls:
+            for text in missing_label_warnings(labels):
+                self._told_of_nulls = True
+                warnings.warn(text, stacklevel=4)
         pending = {each: text for each, text in self._binding.missing.items() if each not in self._warned}
         came = set(pc.unique(labels).to_pylist()) if pending else set()
         for each, text in pending.items():
@@ -325,7 +413,9 @@ class RuleEngine:
         if self.stopped == _STOPPED:
             raise OstinatoError.parse(_STOPPED)
         options = asdict(self.options)
-        meta = {"program": self.text, "options": options, "now": self.now, "bound": self.is_bound}
+        main, *deployed = self._deployments.parts
+        meta = {"program": main.text, "options": options, "now": self.now, "bound": self.is_bound}
+        meta["deployed"] = [[part.name, part.text, part.since] for part in deployed]
         meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}
         meta["unread"] = self.unread
         if self._binding is None:
@@ -341,13 +431,16 @@ class RuleEngine:
         return Snapshot(meta, arrays, tables).to_bytes()
 
     @classmethod
-    def restore(cls, data: bytes) -> RuleEngine:
+    def restore(cls, data: bytes, program: str | None = None) -> RuleEngine:
         """The engine that `snapshot` saved.
 
         Parameters
         ----------
         data
             What `snapshot` returned, in this process or another.
+        program
+            The text of a changed program, to go on with in place of the one that was saved: rules that are the same in both keep
+            their state, others have only what these keep for them.
         """
         saved = Snapshot.from_bytes(data)
         if "program" not in saved.meta:
@@ -357,12 +450,15 @@ class RuleEngine:
         engine.now, engine.stopped = meta["now"], meta["stopped"]
         engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
         engine.unread = meta.get("unread", 0)
+        if meta.get("deployed"):
+            engine._exchange(engine._deployments.with_parts(meta["deployed"]))
         if meta["bound"]:
             known = {option: meta.get(option, False) for option in ("final", "assuming")}
             binding = StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **known)
-            engine._binding = None
             engine._bind(binding)
             load_state(engine._steps, saved, engine.now)
             engine._late_rows = [saved.tables["late"]] if "late" in saved.tables else []
             engine._ready = [saved.tables["ready"]] if "ready" in saved.tables else []
+        if program is not None:
+            engine._exchange(engine._deployments.with_main(program))
         return engine

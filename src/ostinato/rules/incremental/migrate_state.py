@@ -9,7 +9,9 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.errors import DataError
-from ostinato.rules.incremental.codes import NOTHING, code_kind, decode_column, decode_value, encode_column
+from ostinato.rules.algebra.nodes import Match, Plan, Point, walk
+from ostinato.rules.algebra.structures import structures
+from ostinato.rules.incremental.codes import NOTHING, NUMBERED, code_kind, decode_column, decode_value, encode_column
 from ostinato.rules.incremental.event_rows import (
     BEGIN,
     END,
@@ -32,11 +34,16 @@ def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None
     """Let `after` go on from `before`, whose interned values it has. Raises DataError where the kept state is not
     enough for that."""
     before.live.forget(now, all_of_it=True)
-    points = {name: _point(name, after, before) for name in before.live.sizes()}
+    known = {structure: name for name, structure in structures(before.program.plan.query_plan).items()}
+    points = {}
+    for name, structure in structures(after.program.plan.query_plan).items():
+        if name in after.live.sizes():
+            of = known.get(structure)
+            points[name] = _point(name, of, after, before) if of in before.live.sizes() else _begin(name, after, now)
     after.restore(points, {}, now)
     _migrate_events(after, before)
     for stream, engine in before.engines.items():
-        if engine.events:
+        if engine.events and stream in after.engines:
             try:
                 after.bound.patterns[stream].check_readable(engine)
             except DataError as error:
@@ -87,9 +94,40 @@ def _values(row: Int64, old: EventRows, new: EventRows) -> dict[str, Any]:
     return found
 
 
-def _point(name: str, after: StepEvaluator, before: StepEvaluator) -> Int64:
-    """The tuples of a point in the columns that it has now: in the same order, for the plan is the same."""
-    rows, old, new = before.live.tuples(name), before.live.points[name], after.live.points[name]
+def adopt_points(steps: StepEvaluator, past: StepEvaluator, since: int, now: int) -> None:
+    """Let the points of a deployment have the tuples that another evaluator of the same program has for them."""
+    plan, points = steps.program.plan.query_plan, {}
+    for name in steps.live.sizes():
+        rows = steps.live.tuples(name)
+        if _reads_since(plan, name, since):
+            rows = past.live.tuples(name)
+            for place, kind in enumerate(past.live.points[name].kinds):
+                rows[:, place] = recode(rows[:, place], kind, steps.live.points[name].kinds[place], past.interned, name)
+                if code_kind(kind) == NUMBERED:
+                    values = past.interned.values
+                    numbers = [NULL if code == NULL else steps.interned.number(values[code]) for code in rows[:, place]]
+                    rows[:, place] = numbers
+        points[name] = rows
+    steps.live.restore(points, now)
+
+
+def _reads_since(plan: Plan, name: str, since: int) -> bool:
+    """Whether a point is made of matches of a deployment."""
+    nodes = list(walk(plan.by_name[name].node))
+    return any(isinstance(node, Match) and node.since == since for node in nodes) or any(
+        _reads_since(plan, node.name, since) for node in nodes if isinstance(node, Point)
+    )
+
+
+def _begin(name: str, steps: StepEvaluator, now: int) -> Int64:
+    """The tuples of a point that is new: those of fixed times that are still to come."""
+    rows, ends = steps.live.tuples(name), steps.live.points[name].ends
+    return np.asarray(rows[rows[:, ends].max(axis=1) > now])
+
+
+def _point(name: str, of: str, after: StepEvaluator, before: StepEvaluator) -> Int64:
+    """The tuples of a point in the columns that it has now: in the same order, for its structure is the same."""
+    rows, old, new = before.live.tuples(of), before.live.points[of], after.live.points[name]
     if len(new.columns) != len(old.columns) and len(rows):
         reason = f"with a column that is new, or has a type only now, {name} matches events in another way"
         raise DataError(reason, fix=FROM_THE_START)

@@ -82,6 +82,10 @@ class LiveProgram:
             rows[:] = rows[np.argsort(ends, kind="stable")]
         return int(np.searchsorted(ends, now, side="right"))
 
+    def latest(self) -> int | None:
+        """The last end of an event that waits."""
+        return int(self.waiting[:, END].max()) if len(self.waiting) else None
+
     # Steps
 
     def advance(self, now: int) -> None:

@@ -27,6 +27,7 @@ class UnboundProgram:
     text: str
     columns: Mapping[str, str | None]
     longest: float
+    since: Mapping[int, int]
 
     @cached_property
     def required(self) -> RequiredColumns:
@@ -54,7 +55,9 @@ class StreamBinding:
         cls, unbound: UnboundProgram, seen: pa.Schema, *, final: bool = False, assuming: bool = False
     ) -> StreamBinding:
         def bind(schema: pa.Schema) -> BoundProgram:
-            return bind_program(unbound.program, unbound.text, schema, unbound.columns, longest=unbound.longest)
+            return bind_program(
+                unbound.program, unbound.text, schema, unbound.columns, longest=unbound.longest, since=unbound.since
+            )
 
         if not assuming:
             return cls(unbound, seen, seen, bind(seen), final, assuming)

@@ -63,20 +63,22 @@ def bind_program(
     *,
     longest: float = inf,
     near: bool = False,
+    since: Mapping[int, int] | None = None,
 ) -> BoundProgram:
     """Plan, type and check the program for these columns.
 
     Raises QueryError, with its place in `text`, where the program does not fit them. `longest` is how many nanoseconds
-    an event lasts at most; `near` joins by buckets of time, which pays for many events.
+    an event lasts at most; `near` joins by buckets of time, which pays for many events; `since` is that of
+    `plan_program`.
     """
-    plan = plan_program(program)
+    plan = plan_program(program, since=since)
     columns = IncomingColumns.resolve(
         schema, labels=sorted(plan.strata.incoming), default_time=infer_time_type(plan), **options
     )
     if columns.times.points:
         longest = 0
     if longest < inf:
-        plan = plan_program(program, longest)
+        plan = plan_program(program, longest, since)
     ticks = columns.times.ticks_per_second
     try:
         patterns = {each: PatternStream(each.query, columns.attributes, ticks) for each in _cel_streams(plan)}

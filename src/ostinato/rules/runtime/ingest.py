@@ -56,6 +56,8 @@ class IncomingColumns:
                 )
         if type is None and DEFAULT_TYPE in schema.names:
             type = DEFAULT_TYPE
+        if type is not None:
+            _check_label_type(type, logical_type(schema.field(type).type))
         if document is not None:
             only = labels[0] if type is None and len(labels) == 1 else None
             return cls(times, type, document, Attributes({DOCUMENT: TERM}, {DOCUMENT: "c0"}), only)
@@ -104,6 +106,14 @@ class IncomingColumns:
         events = events.set_column(0, LABEL, pa.array([term.label for term in terms], pa.string()))
         texts = pa.array([to_json(term) for term in terms], pa.string())
         return events.set_column(events.column_names.index(place), place, texts)
+
+
+def _check_label_type(name: str, kind: pa.DataType) -> None:
+    if not (pa.types.is_string(kind) or pa.types.is_null(kind)):
+        raise DataError(
+            f"`{name}` should say what kind of event each row is, and holds {kind}",
+            fix=Message("cast it to text, or name the column of labels with ", Option("type")),
+        )
 
 
 def _check_label(term: DataTerm) -> DataTerm:

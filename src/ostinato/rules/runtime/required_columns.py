@@ -36,15 +36,23 @@ class RequiredColumns:
         needed: set[tuple[str, str]] = set()
         made = [rule.head for group in plan.groups if group.recursive for rule in group.rules]
         recursive = {each.label for head in made for each in head.children if isinstance(each, n.Make)}
+        derived: dict[str, set[str]] = {}  # what rules give the events of each label
+        for group in plan.groups:
+            for rule in group.rules:
+                made_here = derived.setdefault(rule.head.label, set())
+                made_here |= {label for child in rule.head.children for label in _made_labels(child)}
         for definition in plan.query_plan.definitions:
             if not isinstance(node := definition.node, Match):
                 continue
             if isinstance(node.stream, CelStream):
                 names = required_attributes(compile_text(node.stream.query, "cel").query)
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
-            elif node.stream in plan.strata.incoming:
+            else:
+                known = derived.get(node.stream, set())
                 for child in node.term.children:
                     for label, shape in _shapes(child):
+                        if label in known:
+                            continue
                         shapes[label] = _add_fields(shapes.get(label, pa.null()), shape)
                         if not isinstance(child, n.Optional | n.Desc):
                             needed.add((node.stream, label))
@@ -58,6 +66,15 @@ class RequiredColumns:
         types = {field.name: _add_fields(field.type, self.shapes.get(field.name, pa.null())) for field in schema}
         types |= {name: shape for name, shape in self.shapes.items() if name not in {*types, *_ROLE_COLUMNS}}
         return pa.schema(list(types.items()))
+
+
+def _made_labels(term: n.ConstructTerm) -> Iterator[str]:
+    if isinstance(term, n.All):
+        yield from _made_labels(term.term)
+    elif isinstance(term, n.Make):
+        yield term.label
+        for child in term.children:
+            yield from _made_labels(child)
 
 
 def _shapes(term: n.QueryTerm) -> Iterator[tuple[str, pa.DataType]]:

@@ -20,6 +20,14 @@ def read_labels(rows: pa.Table, columns: IncomingColumns) -> set[str] | None:
     return {label for label in pc.unique(rows[columns.type].cast(pa.string())).to_pylist() if label is not None}
 
 
+def missing_label_warnings(labels: pa.ChunkedArray) -> list[str]:
+    """A warning where events have no label."""
+    if not labels.null_count:
+        return []
+    what = "an event has" if labels.null_count == 1 else f"{labels.null_count} events have"
+    return [f"{what} no label (NULL), so that no rule reads it"]
+
+
 def unknown_label_warnings(incoming: Iterable[str], seen: Iterable[str] | None) -> list[str]:
     """A warning for each incoming label that no event has."""
     if seen is None:

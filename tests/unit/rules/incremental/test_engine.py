@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -305,3 +305,45 @@ def test_begin_and_end_have_a_zone_or_none_has() -> None:
     row = {"type": "a", "begin": bare.replace(tzinfo=UTC), "end": bare, "k": "x"}
     with pytest.raises(DataError, match="`begin` has a time zone, and `end` has none"):
         ostinato.rules(PAIR).detect([row])
+
+
+def test_a_relative_timer_on_an_absolute_one() -> None:
+    rules = ostinato.rules(
+        "DETECT x { } ON and { event e: b {{ }}, event t: timer:absolute [6, 9], "
+        "event u: timer:from-end [event t, 1 sec] } END"
+    )
+    rows = [point("b", 1), point("b", 12)]
+    engine = rules.engine()
+    found = intervals(engine.push(rows[:1])) + intervals(engine.push(rows[1:])) + intervals(engine.flush())
+    assert found == intervals(rules.detect(rows)) == [("x", 1, 10), ("x", 6, 12)]
+
+
+@pytest.mark.parametrize("first", [{"type": "a", "ts": 1}, {"type": "a", "ts": 1, "v": None}])
+def test_events_of_a_derived_label_may_bring_more_later(first: dict[str, Any]) -> None:
+    rules = ostinato.rules(
+        "DETECT x { k { 1 } } ON event e: a {{ }} END DETECT y { k { var K } } ON event e: x {{ v {{ var K }} }} END"
+    )
+    rows = [first, {"type": "x", "ts": 2, "v": 3}]
+    engine = rules.engine()
+    found = [*engine.push(rows[:1]).to_pylist(), *engine.push(rows[1:]).to_pylist(), *engine.flush().to_pylist()]
+    assert found == rules.detect(rows).to_pylist()
+
+
+def test_labels_are_texts_and_events_without_one_are_told_of() -> None:
+    rules = ostinato.rules("DETECT y { n { 1 } } ON event e: a {{ }} END")
+    for call in (rules.detect, rules.engine().push):
+        with pytest.warns(UserWarning, match="an event has no label"):
+            call([{"type": None, "ts": 1}, {"type": "a", "ts": 2}])
+        with pytest.raises(DataError, match="should say what kind of event"):
+            (rules.detect if call == rules.detect else rules.engine().push)([{"type": 1, "ts": 1}])
+
+
+def test_a_time_after_a_date_stays_a_time() -> None:
+    rules = ostinato.rules("DETECT y { n { 1 } } ON event e: a {{ }} END")
+    rows = [{"type": "a", "ts": date(2026, 1, 1)}, {"type": "a", "ts": datetime(2026, 1, 1, 5)}]
+    assert [row["begin"].hour for row in rules.detect(rows).to_pylist()] == [0, 5]
+
+
+def test_milliseconds_may_be_msec() -> None:
+    text = "DETECT x { } ON and { event a: a {{ }}, event t: timer:from-end [event a, 250 msec] } END"
+    assert ostinato.rules(text).detect([point("a", 1.0)])["end"].to_pylist() == [1.25]

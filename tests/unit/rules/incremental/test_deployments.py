@@ -1,0 +1,129 @@
+"""Rules deployed into a live engine, replaced and taken away while others keep their state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import ostinato
+from ostinato.errors import DataError, OstinatoError, QueryError
+from ostinato.rules.incremental.engine import RuleEngine
+
+PAIR = """DETECT pair { k { var K } }
+ON and { event i: a {{ k {{ var K }} }}, event j: b {{ k {{ var K }} }} } where { i before j, {i, j} within 10 sec }
+END"""
+SECOND = PAIR.replace("pair", "second")
+ABOVE = "DETECT above { k { var K } } ON event p: pair {{ k {{ var K }} }} END"
+
+
+def point(label: str, at: int, k: str = "x") -> dict[str, Any]:
+    return {"type": label, "ts": at, "k": k}
+
+
+def found(*answers: Any) -> list[tuple[Any, ...]]:
+    return [(row["type"], row["begin"], row["end"]) for answer in answers for row in answer.to_pylist()]
+
+
+def test_new_rules_start_now_and_the_others_keep_their_state() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1), point("a", 2)])
+    engine.advance(to=2)
+    engine.deploy("more", SECOND)
+    assert engine.deployed == ["more"]
+    given = found(engine.push([point("a", 3), point("b", 4)]), engine.flush())
+    assert sorted(given) == [("pair", 1, 4), ("pair", 2, 4), ("pair", 3, 4), ("second", 3, 4)]
+
+
+def test_events_that_wait_are_read_by_new_rules_too() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1)])  # time has not passed it
+    engine.deploy("more", SECOND)
+    assert sorted(found(engine.push([point("b", 4)]), engine.flush())) == [("pair", 1, 4), ("second", 1, 4)]
+
+
+def test_new_rules_can_start_from_history() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    past = [point("a", 1), point("b", 2), point("a", 3, "y")]
+    engine.push(past)
+    engine.advance(to=3)
+    engine.deploy("more", SECOND, history=past)
+    given = found(engine.push([point("b", 4), point("b", 5, "y")]), engine.flush())
+    assert sorted(given) == [("pair", 1, 4), ("pair", 3, 5), ("second", 1, 4), ("second", 3, 5)]
+    with pytest.raises(OstinatoError, match="flushed"):
+        engine.deploy("again", SECOND)
+
+
+def test_a_history_of_the_future_is_refused_and_nothing_changes() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1), point("a", 2)])
+    with pytest.raises(DataError, match="later than time has come to"):
+        engine.deploy("more", SECOND, history=[point("a", 9)])
+    assert engine.deployed == []
+    assert found(engine.push([point("b", 4)]), engine.flush()) == [("pair", 1, 4), ("pair", 2, 4)]
+
+
+def test_deployed_rules_read_what_others_derive_and_can_be_replaced_and_taken_away() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.deploy("up", ABOVE)
+    assert sorted(found(engine.push([point("a", 1), point("b", 2)]), engine.advance(to=2))) == [
+        ("above", 1, 2),
+        ("pair", 1, 2),
+    ]
+    engine.deploy("up", ABOVE.replace("above", "higher"))
+    assert sorted(found(engine.push([point("b", 4)]), engine.advance(to=4))) == [("higher", 1, 4), ("pair", 1, 4)]
+    engine.undeploy("up")
+    assert found(engine.push([point("b", 6)]), engine.flush()) == [("pair", 1, 6)]
+    with pytest.raises(OstinatoError, match=r"flushed"):
+        engine.undeploy("up")
+
+
+def test_a_cycle_is_refused_with_its_names_and_nothing_changes() -> None:
+    quiet = """DETECT quiet { k { var K } } ON and { event i: a {{ k {{ var K }} }},
+        event t: timer:from-end [event i, 1 sec], while t: not loud {{ k {{ var K }} }} } END"""
+    engine = ostinato.rules(quiet).engine()
+    engine.push([point("a", 1)])
+    with pytest.raises(QueryError, match=r"loud <- quiet <- not loud|quiet <- not loud <- quiet"):
+        engine.deploy("loud", "DETECT loud { k { var K } } ON event q: quiet {{ k {{ var K }} }} END")
+    assert engine.deployed == []
+    assert found(engine.flush()) == [("quiet", 1, 2)]
+
+
+def test_snapshots_have_what_was_deployed() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1)])
+    engine.deploy("more", SECOND)
+    engine.push([point("a", 2)])
+    engine = RuleEngine.restore(engine.snapshot())
+    assert engine.deployed == ["more"]
+    given = found(engine.push([point("b", 4)]), engine.flush())
+    assert sorted(given) == [("pair", 1, 4), ("pair", 2, 4), ("second", 1, 4), ("second", 2, 4)]
+
+
+def test_a_snapshot_goes_on_under_a_program_of_which_other_rules_changed() -> None:
+    engine = ostinato.rules(f"{PAIR}\n{ABOVE}").engine()
+    engine.push([point("a", 1), point("a", 2)])
+    changed = f"{ABOVE.replace('above', 'higher')}\n{PAIR}"
+    engine = RuleEngine.restore(engine.snapshot(), changed)
+    given = found(engine.push([point("b", 4)]), engine.flush())
+    assert sorted(given) == [("higher", 1, 4), ("higher", 2, 4), ("pair", 1, 4), ("pair", 2, 4)]
+
+
+def test_a_timer_of_the_past_does_not_go_off() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 50), point("a", 51)])
+    engine.deploy(
+        "calm",
+        "DETECT calm { n { 1 } } ON and { event i: timer:absolute [0, 10], while i: not c {{ }} } END"
+        " DETECT later { n { 1 } } ON and { event i: timer:absolute [52, 60], while i: not c {{ }} } END",
+    )
+    assert found(engine.push([point("a", 70)]), engine.flush()) == [("later", 52, 60)]
+
+
+def test_what_is_not_deployed_cannot_be_taken_away() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.deploy("more", SECOND)
+    with pytest.raises(DataError, match="no rules are deployed as `mor`"):
+        engine.undeploy("mor")
+    with pytest.raises(OstinatoError, match="name"):
+        engine.deploy("", SECOND)
