@@ -31,7 +31,8 @@ import ostinato
 from ostinato.cli.main import make_app
 from ostinato.patterns.query import CelQuery
 from ostinato.patterns.runtime.engine import Engine, Statistics
-from ostinato.rules.incremental.engine import RuleEngine, RuleStatistics
+from ostinato.rules.incremental.engine import RuleEngine
+from ostinato.rules.incremental.options import RuleStatistics
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.syntax.nodes import RELATIONS, RELATIVE_TIMERS
 from ostinato.xseq.query import XSeqQuery

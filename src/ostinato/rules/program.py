@@ -169,7 +169,8 @@ class RuleProgram:
         limits
             Bounds on recursion.
         """
-        from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
+        from ostinato.rules.incremental.engine import RuleEngine
+        from ostinato.rules.incremental.options import RuleOptions
 
         columns = _options(begin=begin, end=end, time=time, type=type, document=document)
         most = inf if longest is None else parse_delay(longest, "longest")

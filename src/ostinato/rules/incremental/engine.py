@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
-from ostinato.core.options import OnLate, bad_option
+from ostinato.core.options import bad_option
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.rules.algebra.time_relations import SECOND
@@ -22,6 +22,7 @@ from ostinato.rules.incremental.answers import AnswerBuilder
 from ostinato.rules.incremental.deployments import Deployments
 from ostinato.rules.incremental.event_rows import END, LABEL_COLUMN
 from ostinato.rules.incremental.migrate_state import adopt_points, migrate_state
+from ostinato.rules.incremental.options import RuleOptions, RuleStatistics
 from ostinato.rules.incremental.quick_rows import FEW, QuickReader
 from ostinato.rules.incremental.saved_state import load_state, save_state
 from ostinato.rules.incremental.schema_evolution import conform_rows
@@ -43,31 +44,6 @@ _STOPPED = str(
         "this engine stopped in the middle of a step: its state is incomplete", fix="restore it from a snapshot"
     )
 )
-
-
-@dataclass(frozen=True)
-class RuleOptions:
-    """The options of a run. `lateness` and `longest` are in nanoseconds; `rounds` is that of RuleLimits."""
-
-    columns: dict[str, str | None]
-    lateness: int | None = 0  # None: events wait for `advance`
-    on_late: OnLate = "count"
-    longest: float = inf
-    rounds: int = RuleLimits.rounds
-
-
-@dataclass(frozen=True)
-class RuleStatistics:
-    """events: rows pushed; derived: events given; late: rows that came too late, or lasted too long; unread: rows whose
-    label no rule reads; waiting: rows that time has not reached yet; kept: tuples of each materialisation point,
-    including expired ones that are not cleared away yet."""
-
-    events: int
-    derived: int
-    late: int
-    unread: int
-    waiting: int
-    kept: dict[str, int]
 
 
 class RuleEngine:
@@ -439,8 +415,8 @@ class RuleEngine:
         data
             What `snapshot` returned, in this process or another.
         program
-            The text of a changed program, to go on with in place of the one that was saved: rules that are the same in both keep
-            their state, others have only what these keep for them.
+            The text of a changed program, to go on with in place of the one that was saved: rules that are the same in
+            both keep their state, others have only what these keep for them.
         """
         saved = Snapshot.from_bytes(data)
         if "program" not in saved.meta:

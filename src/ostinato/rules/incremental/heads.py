@@ -20,8 +20,9 @@ from ostinato.rules.incremental.arm_code import ArmCode, Host, Operand, PointPla
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, TRUTH, WHOLE, code_kind, decode_value, encode_value
 from ostinato.rules.incremental.expressions import Expressions, extreme
 from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_made_in_one, outer_variables
+from ostinato.rules.incremental.host_values import NeedsHostError
 from ostinato.rules.incremental.interned import Interned
-from ostinato.rules.incremental.operators import ArmPlanner, Columns, NeedsHostError, Way
+from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import HeadColumn, aggregate_kind
 from ostinato.rules.relational.kinds import REF, TERM, Kind

@@ -10,17 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import Int64
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.time_relations import TIMERS, absolute_nanoseconds
 from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, Frame, Host, LookUp, Operand, PointPlan
-from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind, decode_value, encode_value
+from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind
 from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, EventRows, term_reader
 from ostinato.rules.incremental.expressions import Expressions, extreme
 from ostinato.rules.incremental.host_expressions import compile_value
+from ostinato.rules.incremental.host_values import HostValues, NeedsHostError
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.matches import (
     TermMatches,
@@ -41,32 +40,6 @@ Columns = dict[str, Operand]  # by the names that relational.operators gives col
 Way = tuple[ArmCode, Columns]  # an arm so far, and what it has at hand
 _PLAIN_OF = {WHOLE: k.NUMBER, FLOAT: k.NUMBER, TRUTH: k.TRUTH, MOMENT: k.MOMENT}
 _TESTS = {"=": k.EQUAL, "<": k.BELOW, "<=": k.UP_TO, ">": k.ABOVE, ">=": k.FROM}
-
-
-class NeedsHostError(Exception):
-    """A value inside of a group that kernels cannot compute."""
-
-
-@dataclass(eq=False)
-class HostValues(Host):
-    """Computes values of tuples, and appends them."""
-
-    target: PointPlan
-    inputs: Sequence[tuple[str, Kind]]  # the variables in the columns of the source; "" for a column that is not read
-    functions: Sequence[tuple[Callable[[dict[str, object]], object], str]]
-    interned: Interned
-
-    def __call__(self, rows: Int64) -> Int64:
-        made = np.empty((len(rows), len(self.functions)), np.int64)
-        for place, row in enumerate(rows.tolist()):
-            bindings = {
-                name: decode_value(code, kind, self.interned)
-                for code, (name, kind) in zip(row, self.inputs, strict=True)
-                if name
-            }
-            for column, (function, coded) in enumerate(self.functions):
-                made[place, column] = encode_value(function(bindings), coded, self.interned)
-        return np.concatenate([rows, made], axis=1)
 
 
 @dataclass(eq=False)

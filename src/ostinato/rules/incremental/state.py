@@ -19,9 +19,10 @@ from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.operators import ArmPlanner
 from ostinato.rules.incremental.tables import Linker
 from ostinato.rules.kernels import layout as k
-from ostinato.rules.kernels.arms import run
 from ostinato.rules.kernels.events import MOST, drop_done, sort_few
-from ostinato.rules.kernels.stores import add_rows, clear, forget, rebuild_due, reindex
+from ostinato.rules.kernels.retention import clear, forget
+from ostinato.rules.kernels.steps import run
+from ostinato.rules.kernels.stores import add_rows, rebuild_due, reindex
 from ostinato.rules.relational.sql_program import SqlProgram
 
 _ROWS = 20_000  # events of a call of kernels, which nothing can interrupt

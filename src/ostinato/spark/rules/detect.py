@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
-from ostinato.rules.incremental.engine import RuleOptions
+from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.frames import check_count, check_names, only_for_streams, shuffle_partitions

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import DataError
-from ostinato.rules.incremental.engine import RuleEngine, RuleOptions
+from ostinato.rules.incremental.engine import RuleEngine
+from ostinato.rules.incremental.options import RuleOptions
 from ostinato.spark.checkpoint_header import check_header
 from ostinato.spark.packing import LATE, ROWS, pack
 from ostinato.spark.rules.checkpoint import SavedEngine, checkpoint_header

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import DataError, OstinatoError
-from ostinato.rules.incremental.engine import RuleOptions
+from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.spark.checkpoint_header import HEADER

@@ -13,7 +13,7 @@ import ostinato
 from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.incremental import state
 from ostinato.rules.incremental.engine import RuleEngine
-from ostinato.rules.kernels import arms, layout
+from ostinato.rules.kernels import layout, steps
 from support import paths
 
 VECTOR = json.loads((paths.VECTORS / "rules.json").read_text())
@@ -232,7 +232,7 @@ def failing_once(monkeypatch: pytest.MonkeyPatch, fails_at: int = 1) -> None:
     calls = iter(range(1, 100))
 
     def fail(live: layout.LiveState) -> int:
-        status = arms.run(live)
+        status = steps.run(live)
         if status == layout.FINISHED and next(calls) == fails_at:
             raise DataError("a value of the events cannot be used")
         return status

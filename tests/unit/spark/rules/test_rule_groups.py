@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from ostinato.errors import DataError, QueryError
 from ostinato.rules.algebra.partition import RuleUnit
-from ostinato.rules.incremental.engine import RuleOptions
+from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.runtime.batch import detect_table
 from ostinato.rules.runtime.bound_program import bind_program
