@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ostinato.core.arrays import Int64
+from ostinato.core.jit import prefetch
 from ostinato.rules.algebra.nodes import Construct
 from ostinato.rules.incremental.arm_code import ArmCode, PointPlan
 from ostinato.rules.incremental.codes import NUMBERED, code_kind
@@ -41,6 +42,7 @@ class LiveProgram:
     """Points and arms of a program. `events` are the rows that wait for time, or are being read."""
 
     def __init__(self, program: SqlProgram, interned: Interned, max_rounds: int) -> None:
+        prefetch(run, add_rows, reindex, sort_few, drop_done, forget)
         self.interned = interned
         self.events = EventRows(program.incoming, interned)
         self.planner = plan_arms(program, self.events, max_rounds)

@@ -83,7 +83,7 @@ def detect_rules(
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     bound, schema = bind(program, frame, columns)
-    ship(frame.sparkSession, needed_kernels(bound))
+    ship(frame.sparkSession, needed_kernels(bound, streams=frame.isStreaming))
     on_stream = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
     if not frame.isStreaming:
         for option, given in on_stream.items():
@@ -105,11 +105,10 @@ def detect_rules(
     )
 
 
-def needed_kernels(bound: BoundProgram) -> NeededKernels:
-    """Rules need those of the patterns in them, if there are any."""
-    return NeededKernels(
-        ("core",), tuple(kernel for pattern in bound.patterns.values() for kernel in pattern.kernels())
-    )
+def needed_kernels(bound: BoundProgram, *, streams: bool) -> NeededKernels:
+    """Rules need those of the live engine over a stream, and those of the patterns in them, if there are any."""
+    own = ("core", "rules.kernels") if streams else ("core",)
+    return NeededKernels(own, tuple(kernel for pattern in bound.patterns.values() for kernel in pattern.kernels()))
 
 
 def default_rule_buckets(frame: DataFrame) -> int:

@@ -21,7 +21,7 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Unpack[F
     bound, _ = bind(program, frame, {name: options.get(name) for name in COLUMN_OPTIONS})
     unkeyed = "in one task" if frame.isStreaming else "in Spark SQL, over all tasks"
     lines = describe_units(plan_units(program, bound), unkeyed)
-    kernels = f"  kernels: {describe_kernels(frame.sparkSession, needed_kernels(bound))}"
+    kernels = f"  kernels: {describe_kernels(frame.sparkSession, needed_kernels(bound, streams=frame.isStreaming))}"
     if not frame.isStreaming:
         return "\n".join(["Spark, batch", *(f"  {line}" for line in lines), kernels])
     buckets = options.get("buckets") or default_rule_buckets(frame)
