@@ -6,12 +6,12 @@ deployed later shares no points with what was there: it starts as if the stream 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from ostinato.errors import DataError, did_you_mean
 from ostinato.rules.plan.check import parse_and_check
-from ostinato.rules.syntax.nodes import Ruleset
+from ostinato.rules.syntax.nodes import Rule, Ruleset
 from ostinato.rules.syntax.parse import parse
 
 MAIN = ""
@@ -19,11 +19,16 @@ MAIN = ""
 
 @dataclass(frozen=True)
 class Deployment:
-    """A program under its name; `since` is its number, 0 for the one the engine was built for."""
+    """A program under its name; `since` is its number, 0 for the one the engine was built for.
+
+    `rules` have their places in the text of all programs, which begins with `at` other characters.
+    """
 
     name: str
     text: str
-    since: int = 0
+    since: int
+    at: int
+    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
@@ -33,8 +38,8 @@ class Deployments:
     parts: tuple[Deployment, ...]
 
     @classmethod
-    def of(cls, text: str) -> Deployments:
-        return cls((Deployment(MAIN, text),))
+    def of(cls, program: Ruleset, text: str) -> Deployments:
+        return cls((Deployment(MAIN, text, 0, 0, program.rules),))
 
     @property
     def names(self) -> list[str]:
@@ -42,36 +47,47 @@ class Deployments:
 
     @property
     def text(self) -> str:
-        return "\n".join(part.text for part in self.parts)
+        """Every program at its place; where another one was, there are empty lines."""
+        text = ""
+        for part in self.parts:
+            text += "\n" * (part.at - len(text)) + part.text
+        return text
 
     def program(self) -> Ruleset:
-        """Everything as one program. Raises QueryError where it does not go together, with the place in `text`."""
-        return parse_and_check(self.text)
+        """Everything as one program, numbered through."""
+        rules = (rule for part in self.parts for rule in part.rules)
+        return Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
 
     def since(self) -> dict[int, int]:
         """The deployment of each rule, by its number in the whole."""
-        return dict(enumerate(self._since(), 1))
-
-    def _since(self) -> Iterator[int]:
-        for part in self.parts:
-            yield from [part.since] * len(parse(part.text).rules)
+        return dict(enumerate((part.since for part in self.parts for _ in part.rules), 1))
 
     def with_part(self, name: str, text: str) -> Deployments:
-        """With another program, or in place of the one that has the name."""
+        """With another program, or in place of the one that has the name. Raises QueryError for faults in its text."""
         since = 1 + max(part.since for part in self.parts)
         kept = tuple(part for part in self.parts if part.name != name)
-        return Deployments((*kept, Deployment(name, text, since)))
+        return Deployments((*kept, _parsed(name, text, since, len(self.text) + 1)))
 
     def with_parts(self, saved: Iterable[tuple[str, str, int]]) -> Deployments:
         """With deployments as snapshots have them."""
-        return Deployments((*self.parts, *(Deployment(*each) for each in saved)))
+        parts = self.parts
+        for name, text, since in saved:
+            parts = (*parts, _parsed(name, text, since, len(Deployments(parts).text) + 1))
+        return Deployments(parts)
 
     def with_main(self, text: str) -> Deployments:
         """With another program in place of the one that the engine was built for."""
-        return Deployments((Deployment(MAIN, text), *self.parts[1:]))
+        return Deployments((_parsed(MAIN, text, 0, 0),)).with_parts(
+            (part.name, part.text, part.since) for part in self.parts[1:]
+        )
 
     def without(self, name: str) -> Deployments:
         if name not in self.names:
             fix = did_you_mean(name, self.names) or "deploy it first"
             raise DataError(f"no rules are deployed as `{name}`", fix=fix)
         return Deployments(tuple(part for part in self.parts if part.name != name))
+
+
+def _parsed(name: str, text: str, since: int, at: int) -> Deployment:
+    parse_and_check(text)  # faults are shown in this text alone
+    return Deployment(name, text, since, at, parse("\n" * at + text).rules)

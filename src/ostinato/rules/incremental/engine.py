@@ -50,7 +50,7 @@ class RuleEngine:
     """State of one program over one stream. Build it with `rules.engine()`."""
 
     def __init__(self, program: Ruleset, text: str, options: RuleOptions, schema: pa.Schema | None = None) -> None:
-        self.options, self._deployments = options, Deployments.of(text)
+        self.options, self._deployments = options, Deployments.of(program, text)
         self.events = self.derived = self.late = self.unread = 0
         self.now = _BEFORE  # all that ends up to this tick is done
         self.stopped = ""

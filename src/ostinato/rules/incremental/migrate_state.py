@@ -35,11 +35,11 @@ def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None
     enough for that."""
     before.live.forget(now, all_of_it=True)
     known = {structure: name for name, structure in structures(before.program.plan.query_plan).items()}
-    points = {}
-    for name, structure in structures(after.program.plan.query_plan).items():
-        if name in after.live.sizes():
-            of = known.get(structure)
-            points[name] = _point(name, of, after, before) if of in before.live.sizes() else _begin(name, after, now)
+    points, kept = {}, before.live.sizes()
+    of_structure = structures(after.program.plan.query_plan)
+    for name in after.live.sizes():
+        of = known.get(of_structure[name])
+        points[name] = _point(name, of, after, before) if of in kept else _begin(name, after, now)
     after.restore(points, {}, now)
     _migrate_events(after, before)
     for stream, engine in before.engines.items():
