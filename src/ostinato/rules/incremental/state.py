@@ -27,6 +27,7 @@ from ostinato.rules.kernels.stores import add_rows, rebuild_due, reindex
 from ostinato.rules.relational.sql_program import SqlProgram
 
 _ROWS = 20_000  # events of a call of kernels, which nothing can interrupt
+_KERNELS = (run, add_rows, reindex, sort_few, drop_done, forget)
 CHUNK = 256  # events of a step, about: look-ups pass over what came after them in it
 
 
@@ -42,7 +43,7 @@ class LiveProgram:
     """Points and arms of a program. `events` are the rows that wait for time, or are being read."""
 
     def __init__(self, program: SqlProgram, interned: Interned, max_rounds: int) -> None:
-        prefetch(run, add_rows, reindex, sort_few, drop_done, forget)
+        prefetch(*_KERNELS)
         self.interned = interned
         self.events = EventRows(program.incoming, interned)
         self.planner = plan_arms(program, self.events, max_rounds)
