@@ -10,6 +10,7 @@ from pathlib import Path
 import lark
 
 from ostinato.core.text.grammar import Words, build_parser, pack_tables, tables_name
+from ostinato.sql.syntax.parse import WORDS as SQL_WORDS
 from ostinato.xseq.syntax.parse import WORDS
 
 # Where each grammar lies, the rule that texts start with, and what makes its words if not lark.
@@ -19,6 +20,7 @@ GRAMMARS: list[tuple[str, str, Words | None]] = [
     ("ostinato.patterns.syntax.srem", "pattern", None),
     ("ostinato.rules.syntax", "program", None),
     ("ostinato.xseq.syntax", "query", WORDS),
+    ("ostinato.sql.syntax", "clause", SQL_WORDS),
 ]
 
 

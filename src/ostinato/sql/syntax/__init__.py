@@ -1,0 +1,1 @@
+"""Text to syntax trees: the clauses of a query, their patterns and their expressions."""
