@@ -115,9 +115,8 @@ class _Clause:
         start, depth = self.at, 0
         while self.at < len(self.found) - 1:
             word = self._word()
-            if depth == 0:
-                if self._ends_before_part(start) or word.text == "," or word.keyword in ends:
-                    break
+            if depth == 0 and (word.text == "," or word.keyword in ends or self._ends_before_part(start)):
+                break
             if word.type == "SIGN":
                 depth += (word.text in CLOSING) - (word.text in CLOSING.values())
             self.at += 1
