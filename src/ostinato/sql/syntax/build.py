@@ -12,7 +12,8 @@ from ostinato.core.text.build import merge_clauses
 from ostinato.core.text.grammar import MAX_DEPTH, nesting_error, token_span
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.sql.syntax import nodes as n
-from ostinato.sql.syntax.expressions import ExpressionReader
+from ostinato.sql.syntax.expressions import read_expression, read_row_expression
+from ostinato.sql.syntax.scan import Variables
 from ostinato.sql.syntax.words import Word
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class ClauseBuilder:
         self.found = found  # the words of the clause
         self.starts = [word.start for word in found]
         self.variables: dict[str, str] = {}  # in small letters -> as PATTERN or SUBSET writes them first
-        self.reader = ExpressionReader(text, self.variables)
+        self.known = Variables(text, self.variables)
 
     def build(self, tree: Tree[Any]) -> n.MatchRecognize:
         if next(tree.find_data("pattern_clause"), None) is None:
@@ -172,10 +173,10 @@ class ClauseBuilder:
         return self.variables[name.lower()]
 
     def _expression(self, token: Token) -> n.Sql:
-        return self.reader.read(self._words(token))
+        return read_expression(self._words(token), self.known)
 
     def _row(self, token: Token) -> n.Sql:
-        return self.reader.read_row(self._words(token))
+        return read_row_expression(self._words(token), self.known)
 
     def _words(self, token: Token) -> Sequence[Word]:
         span = token_span(token)

@@ -1,0 +1,1 @@
+"""Checks of clauses: what is legal SQL text and makes no sense."""

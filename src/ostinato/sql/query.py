@@ -1,0 +1,60 @@
+"""What `ostinato.sql(text)` returns: a checked query with MATCH_RECOGNIZE, and its verbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from ostinato.errors import DataError, QueryError
+from ostinato.sql.plan.check import check
+from ostinato.sql.syntax.parse import parse
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from ostinato.core.frames import TableLike
+
+
+class SqlQuery:
+    """A query, checked; it can be run over any number of tables."""
+
+    def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise QueryError(f"a query is text, not {type(text).__name__}")
+        self.text = text
+        self.query = parse(text)
+        check(self.query)
+
+    def detect(self, data: TableLike | Mapping[str, TableLike], /) -> pa.Table:
+        """The rows of the query.
+
+        Parameters
+        ----------
+        data
+            Tables by the names that the query gives them: `{"ticks": …, "names": …}`. Each is a pyarrow, pandas or
+            polars table, or a list of dicts. One table alone is the one that the query reads.
+
+        Returns
+        -------
+        pyarrow.Table
+        """
+        from ostinato.core.events import to_arrow
+        from ostinato.sql.runtime.answer import answer
+
+        tables = data if isinstance(data, Mapping) else {self._only_table(): data}
+        return answer(self.query, {name: to_arrow(table) for name, table in tables.items()})
+
+    def _only_table(self) -> str:
+        """The name of the one table that the query reads."""
+        from ostinato.sql.plan.tables import table_names
+
+        names = table_names(self.query)
+        if len(names) == 1:
+            return names[0]
+        reason = f"this query reads {' and '.join(names) or 'no table'}"
+        raise DataError(
+            reason, fix="give tables by name: query.detect({" + ", ".join(f'"{n}": …' for n in names) + "})"
+        )
+
+    def __repr__(self) -> str:
+        return f"ostinato.sql({self.text!r})"

@@ -1,0 +1,73 @@
+"""The answer of a whole query: each clause's rows become a table that stands in its place, and DuckDB does the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import duckdb
+import pyarrow as pa
+
+from ostinato.errors import Span
+from ostinato.sql.runtime.connect import connect, fetch, translate_errors
+from ostinato.sql.runtime.evaluate import evaluate
+from ostinato.sql.runtime.source import Source
+from ostinato.sql.syntax import nodes as n
+from ostinato.sql.syntax.words import words
+
+
+def answer(query: n.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
+    """The rows of the query over these tables."""
+    with connect(tables) as connection, translate_errors(query):
+        rest = Replacement(query.text)
+        for number, clause in enumerate(query.clauses):
+            found = evaluate(clause.match, source(clause, rest, connection))
+            name = f"#match{number}"
+            connection.register(name, found)
+            rest.put(clause.place, f'"{name}"')
+        return fetch(connection, rest.text(Span(0, len(query.text))))
+
+
+@dataclass
+class Replacement:
+    """The text of a query, in which clauses are replaced by names of tables."""
+
+    original: str
+    put_in: list[tuple[Span, str]] = field(default_factory=list)
+
+    def put(self, place: Span, name: str) -> None:
+        """A clause is replaced after those inside it, which go with it."""
+        self.put_in = [each for each in self.put_in if not place.start <= each[0].start < place.end]
+        self.put_in.append((place, name))
+
+    def text(self, place: Span) -> str:
+        """The text of a place as it stands now."""
+        parts, at = [], place.start
+        for span, name in sorted(self.put_in, key=lambda each: each[0].start):
+            if place.start <= span.start and span.end <= place.end:
+                parts += [self.original[at : span.start], name]
+                at = span.end
+        return "".join([*parts, self.original[at : place.end]])
+
+
+def source(clause: n.Clause, rest: Replacement, connection: duckdb.DuckDBPyConnection) -> Source:
+    """What a clause reads, with the common table expressions that it can name."""
+    text = rest.text(clause.input)
+    alias = _alias(text)
+    for scope in reversed(clause.scopes):
+        recursive = "RECURSIVE " if scope.recursive else ""
+        text = f"(WITH {recursive}{rest.text(scope.definitions)} SELECT * FROM {text})"
+    return Source(connection, text, alias)
+
+
+def _alias(text: str) -> str:
+    """The name of a table in FROM: its alias, or its own name."""
+    found = words(text)
+    if found[-1].text == ")":  # of the columns in `t(a, b)`, or of a subquery without an alias
+        depth = 0
+        for index in range(len(found) - 1, -1, -1):
+            depth += (found[index].text == ")") - (found[index].text == "(")
+            if depth == 0:
+                found = found[:index]
+                break
+    return found[-1].name if found and found[-1].is_name else "#input"

@@ -1,0 +1,26 @@
+"""What a clause reads: rows that DuckDB makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import duckdb
+
+
+@dataclass(frozen=True)
+class Source:
+    """The input of a clause.
+
+    Attributes
+    ----------
+    connection : DuckDBPyConnection
+        Holds the tables that the query names, and those that its expressions may read.
+    text : str
+        What stands after FROM: `ticks`, `(SELECT …) AS t`, with the common table expressions that it can name.
+    alias : str
+        The name that expressions may qualify its columns with.
+    """
+
+    connection: duckdb.DuckDBPyConnection
+    text: str
+    alias: str
