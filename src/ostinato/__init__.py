@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 # Before the functions of the same names: importing a package later would put it in the function's place.
 from ostinato import rules as _rules  # noqa: F401
+from ostinato import sql as _sql  # noqa: F401
 from ostinato import xseq as _xseq  # noqa: F401
 from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
 from ostinato.patterns.limits import Limits
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from ostinato.rules.incremental.engine import RuleEngine
     from ostinato.rules.limits import RuleLimits
     from ostinato.rules.program import RuleProgram
+    from ostinato.sql.query import SqlQuery
     from ostinato.xseq.limits import XSeqLimits
     from ostinato.xseq.query import XSeqQuery
 
@@ -56,6 +58,7 @@ __all__ = [
     "engine",
     "funnel",
     "rules",
+    "sql",
     "srem",
     "xseq",
 ]
@@ -144,8 +147,27 @@ def rules(text: str) -> RuleProgram:
         With the place, the reason and a likely fix, when a rule is wrong.
     """
     from ostinato.rules.program import RuleProgram
+    from ostinato.sql.query import SqlQuery
 
     return RuleProgram(text)
+
+
+def sql(text: str) -> SqlQuery:
+    """Compile a SQL query with MATCH_RECOGNIZE.
+
+    Parameters
+    ----------
+    text
+        The query, in DuckDB's SQL around the clauses; see docs/sql.md.
+
+    Raises
+    ------
+    QueryError
+        With the place, the reason and a likely fix, when the query is wrong.
+    """
+    from ostinato.sql.query import SqlQuery
+
+    return SqlQuery(text)
 
 
 def xseq(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import duckdb
@@ -16,8 +16,11 @@ from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.words import words
 
 
-def answer(query: n.Query, tables: Mapping[str, pa.Table]) -> pa.Table:
-    """The rows of the query over these tables."""
+Evaluate = Callable[[n.MatchRecognize, Source], pa.Table]
+
+
+def answer(query: n.Query, tables: Mapping[str, pa.Table], evaluate: Evaluate = evaluate) -> pa.Table:
+    """The rows of the query over these tables; `evaluate` gives those of a clause."""
     with connect(tables) as connection, translate_errors(query):
         rest = Replacement(query.text)
         for number, clause in enumerate(query.clauses):

@@ -16,7 +16,7 @@ LOGICAL = ("FIRST", "LAST")
 PHYSICAL = ("PREV", "NEXT")
 NAVIGATIONS = (*LOGICAL, *PHYSICAL)
 MODES = ("RUNNING", "FINAL")
-LARGEST_OFFSET = 2**31 - 1
+LARGEST_OFFSET = 2**63 - 1
 
 
 def read_navigation(scan: Scan, at: int, mode: n.Mode | None) -> tuple[n.Navigation, int]:
@@ -159,7 +159,7 @@ class RowScan(Scan):
 
     def _unqualified(self) -> Word | None:
         """The first column without a variable in front, beside those that have one."""
-        candidates = {}
+        candidates: dict[str, Word] = {}
         for index, word in enumerate(self.found):
             before, after = (self.found[at].text if 0 <= at < len(self.found) else "" for at in (index - 1, index + 1))
             if word.is_name and before != "." and after != "(" and not (after == "." and self._is_variable(word)):
