@@ -5,7 +5,7 @@ A file holds tables and cases. Each begins with a line `== …`:
     == table ticks(ts, price)          then rows as SQL: VALUES (1, 10), (2, 20)
     == what the case shows             then a query, then `----` and the rows expected
 
-Rows have their values between `|`, NULL for nothing. They are compared in any order unless the query ends with ORDER BY.
+Rows have their values between `|`, NULL for nothing. They are compared in any order unless the query orders them.
 `---- QueryError` or `---- DataError` stands for an error, and the lines after it for parts of its message.
 """
 

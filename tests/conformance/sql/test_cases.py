@@ -31,7 +31,7 @@ def test_embedded(case: Case) -> None:
 )
 def test_as_declared(case: Case) -> None:
     def declared(match: n.MatchRecognize, source: Source) -> object:
-        return evaluate(match, source.connection, source.text, source.alias)
+        return evaluate(match, source.connection, source.text, source.alias, source.joined)
 
     expected = case.expected if case.ordered else tuple(sorted(case.expected))
     found = answer(ost.sql(case.query).query, case.tables, declared)

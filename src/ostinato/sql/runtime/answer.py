@@ -13,8 +13,7 @@ from ostinato.sql.runtime.connect import connect, fetch, translate_errors
 from ostinato.sql.runtime.evaluate import evaluate
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
-from ostinato.sql.syntax.words import words
-
+from ostinato.sql.syntax.places import table_aliases
 
 Evaluate = Callable[[n.MatchRecognize, Source], pa.Table]
 
@@ -56,21 +55,15 @@ class Replacement:
 def source(clause: n.Clause, rest: Replacement, connection: duckdb.DuckDBPyConnection) -> Source:
     """What a clause reads, with the common table expressions that it can name."""
     text = rest.text(clause.input)
-    alias = _alias(text)
+    names = table_aliases(text)
+    if len(names) > 1:
+        text = f"(SELECT {', '.join(map(quote, names))}, * FROM {text})"
     for scope in reversed(clause.scopes):
         recursive = "RECURSIVE " if scope.recursive else ""
         text = f"(WITH {recursive}{rest.text(scope.definitions)} SELECT * FROM {text})"
-    return Source(connection, text, alias)
+    alias, joined = (names[0], ()) if len(names) == 1 else ("#input", tuple(names))
+    return Source(connection, text, alias, joined)
 
 
-def _alias(text: str) -> str:
-    """The name of a table in FROM: its alias, or its own name."""
-    found = words(text)
-    if found[-1].text == ")":  # of the columns in `t(a, b)`, or of a subquery without an alias
-        depth = 0
-        for index in range(len(found) - 1, -1, -1):
-            depth += (found[index].text == ")") - (found[index].text == "(")
-            if depth == 0:
-                found = found[:index]
-                break
-    return found[-1].name if found and found[-1].is_name else "#input"
+def quote(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -10,4 +10,4 @@ from ostinato.sql.syntax import nodes as n
 
 
 def evaluate(match: n.MatchRecognize, source: Source) -> pa.Table:
-    return rows.evaluate(match, source.connection, source.text, source.alias)
+    return rows.evaluate(match, source.connection, source.text, source.alias, source.joined)

@@ -19,8 +19,12 @@ class Source:
         What stands after FROM: `ticks`, `(SELECT …) AS t`, with the common table expressions that it can name.
     alias : str
         The name that expressions may qualify its columns with.
+    joined : tuple of str
+        Of a join, its tables: columns that hold their rows, so that expressions may qualify columns with them. They
+        are not shown.
     """
 
     connection: duckdb.DuckDBPyConnection
     text: str
     alias: str
+    joined: tuple[str, ...] = ()

@@ -15,13 +15,18 @@ from ostinato.sql.syntax.words import words
 
 
 def evaluate(
-    match: n.MatchRecognize, connection: duckdb.DuckDBPyConnection, source: str, alias: str = "#input"
+    match: n.MatchRecognize,
+    connection: duckdb.DuckDBPyConnection,
+    source: str,
+    alias: str = "#input",
+    hidden: Sequence[str] = (),
 ) -> pa.Table:
-    """The rows of a clause over what `source`, the text after FROM, names on the connection."""
-    values = Values(connection, source, alias, match)
+    """The rows of a clause over what `source`, the text after FROM, names on the connection; `hidden` columns of it are
+    read and not shown."""
+    values = Values(connection, source, alias, match, hidden)
     found = [row for partition in values.partitions() for row in _partition(match, values, partition)]
     if found:
-        return pa.concat_tables(found, promote_options="permissive")
+        return pa.concat_tables(found)
     measures = _measures(match, values, Place(Match(0, 1, ()), -1, ()))
     return _joined(match, values, -1, None if measures is None else measures.slice(0, 0))
 

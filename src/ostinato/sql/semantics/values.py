@@ -46,12 +46,15 @@ class Values:
         What stands after FROM, without the clause: `ticks`, `(SELECT …) AS t`.
     alias : str
         The name that expressions may qualify columns of the input with.
+    hidden : Sequence of str
+        Columns of the input that expressions may read, and that are not shown.
     """
 
     connection: duckdb.DuckDBPyConnection
     source: str
     alias: str
     match: n.MatchRecognize
+    hidden: Sequence[str] = ()
     _known: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -61,7 +64,9 @@ class Values:
 
     @cached_property
     def columns(self) -> list[str]:
-        return [name for name, *_ in self.connection.execute(f"DESCRIBE {_ROWS}").fetchall()][1:]
+        """Those of the input that are shown."""
+        found = [name for name, *_ in self.connection.execute(f"DESCRIBE {_ROWS}").fetchall()]
+        return [name for name in found[1:] if name not in self.hidden]
 
     def partitions(self) -> list[list[int]]:
         """The numbers of the rows of each partition, in order. Rows that ORDER BY does not tell apart stay as given."""
@@ -75,20 +80,19 @@ class Values:
         return list(found.values())
 
     def holds(self, condition: n.Sql, place: Place) -> bool:
-        return bool(
-            self._value(f"SELECT coalesce(CAST(({self._term_text(condition, place)}) AS BOOLEAN), false)", place)
-        )
+        return bool(self._value("coalesce(CAST(({}) AS BOOLEAN), false)", condition, place))
 
     def within(self, bound: n.Sql, place: Place) -> bool:
         """Whether the current row is less than that long after the first one, by the first key of ORDER BY."""
         time = key_text(self.match.order_by[0])
         first, row = (self._row_value(time, self._number(place, at)) for at in (0, place.current))
-        return bool(self._value(f"SELECT coalesce({row} < {first} + ({_plain(bound)}), false)", place))
+        return bool(self._value(f"coalesce({row} < {first} + ({{}}), false)", bound, place))
 
     def measures(self, place: Place) -> pa.Table:
         """One row: the measures of the match at its current row."""
-        items = [f"{self._term_text(each.value, place)} AS {_quote(each.name)}" for each in self.match.measures]
-        return self._table(f"SELECT {', '.join(items)}", place)
+        terms = _Terms()
+        items = [f"{terms.name(each.value)} AS {_quote(each.name)}" for each in self.match.measures]
+        return self._arrow(self._over_current(", ".join(items), terms, place))
 
     def no_measures(self) -> pa.Table:
         """One row: the measures of a row that no match has."""
@@ -105,9 +109,6 @@ class Values:
         return self._arrow(query)
 
     # Terms as SQL.
-
-    def _term_text(self, value: n.Sql, place: Place) -> str:
-        return value.render(lambda term: self._term(term, place))
 
     def _term(self, term: n.Term, place: Place) -> str:
         if isinstance(term, n.MatchNumber):
@@ -163,29 +164,42 @@ class Values:
 
     # Queries.
 
-    def _value(self, select: str, place: Place) -> Any:
-        query = self._over_current(select, place)
+    def _value(self, form: str, value: n.Sql, place: Place) -> Any:
+        terms = _Terms()
+        query = self._over_current(form.format(terms.name(value)), terms, place)
         if query not in self._known:
             [[self._known[query]]] = self.connection.execute(query).fetchall()
         return self._known[query]
-
-    def _table(self, select: str, place: Place) -> pa.Table:
-        return self._arrow(self._over_current(select, place))
 
     def _arrow(self, query: str) -> pa.Table:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of a copy
             return self.connection.execute(query).to_arrow_table()
 
-    def _over_current(self, select: str, place: Place) -> str:
-        """The columns of the current row by their names; all NULL where there is none."""
+    def _over_current(self, items: str, terms: _Terms, place: Place) -> str:
+        """The columns of the current row by their names, all NULL where there is none, and those of the terms."""
         number = self._number(place, place.current) if place.current >= 0 else None
         where = "false" if number is None else f"{NUMBER} = {number}"
-        return f"{select} FROM (SELECT 1) LEFT JOIN (SELECT * FROM {_ROWS} WHERE {where}) AS {self._alias} ON true"
+        given = [f"{self._term(term, place)} AS {name}" for term, name in terms.names.items()]
+        return (
+            f'SELECT {items} FROM (SELECT {", ".join([*given, "1"])}) AS "#terms"'
+            f" LEFT JOIN (SELECT * FROM {_ROWS} WHERE {where}) AS {self._alias} ON true"
+        )
 
     @property
     def _alias(self) -> str:
         return _quote(self.alias)
+
+
+@dataclass
+class _Terms:
+    """Terms by the names of the columns that hold their values."""
+
+    names: dict[n.Term, str] = field(default_factory=dict)
+
+    def name(self, value: n.Sql) -> str:
+        """The text of an expression with those names in it."""
+        return value.render(lambda term: self.names.setdefault(term, f'"#{len(self.names)}"'))
 
 
 def key_text(key: n.Key) -> str:

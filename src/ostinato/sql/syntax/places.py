@@ -7,8 +7,12 @@ from typing import NamedTuple
 
 from ostinato.errors import QueryError, Span
 from ostinato.sql.syntax import nodes as n
-from ostinato.sql.syntax.words import CLOSING, Word, closing
+from ostinato.sql.syntax.words import CLOSING, Word, closing, words
 
+_JOIN_WORDS = (
+    *("JOIN", "ON", "USING", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "NATURAL", "ASOF", "SEMI", "ANTI"),
+    "POSITIONAL",
+)
 _BEFORE_INPUT = ("FROM", "JOIN", ",", "LATERAL")
 
 
@@ -101,6 +105,35 @@ def _scopes(found: Sequence[Word], opened: tuple[int, ...], at: int) -> Iterator
             index += 1
         if last is not None:
             yield n.Scope(Span(found[first].start, found[last].end), recursive)
+
+
+def table_aliases(text: str) -> list[str]:
+    """The names of the tables in a part of FROM: the alias of each, or its own name; none for a subquery without."""
+    names = []
+    table: list[Word] = []
+    depth, in_condition = 0, False
+    for word in [*words(text), Word("WORD", "JOIN", len(text))]:
+        if word.type == "SIGN":
+            depth += (word.text in CLOSING) - (word.text in CLOSING.values())
+        if depth or word.text in CLOSING.values():
+            table.append(word)
+        elif word.keyword in _JOIN_WORDS:
+            if table and not in_condition and (name := _alias(table)) is not None:
+                names.append(name)
+            table, in_condition = [], word.keyword in ("ON", "USING")
+        else:
+            table.append(word)
+    return names
+
+
+def _alias(table: list[Word]) -> str | None:
+    """Of one table with its alias: `s.ticks`, `ticks AS t`, `(SELECT …) t(a, b)`, `range(3)`."""
+    if table[-1].text == ")":
+        opening = next(
+            index for index, word in enumerate(table) if word.text == "(" and closing(table, index) == len(table) - 1
+        )
+        table = table[:opening]
+    return table[-1].name if table and table[-1].is_name else None
 
 
 def _check_quotes(found: Sequence[Word]) -> None:
