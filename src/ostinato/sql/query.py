@@ -44,11 +44,22 @@ class SqlQuery:
         tables = data if isinstance(data, Mapping) else {self._only_table(): data}
         return answer(self.query, {name: to_arrow(table) for name, table in tables.items()})
 
-    def _only_table(self) -> str:
-        """The name of the one table that the query reads."""
+    def explain(self) -> str:
+        """How the query is understood: each clause, and what is left to DuckDB."""
+        from ostinato.sql.explain import explain
+
+        return explain(self.query)
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables that the query reads."""
         from ostinato.sql.plan.tables import table_names
 
-        names = table_names(self.query)
+        return table_names(self.query)
+
+    def _only_table(self) -> str:
+        """The name of the one table that the query reads."""
+        names = self.tables
         if len(names) == 1:
             return names[0]
         reason = f"this query reads {' and '.join(names) or 'no table'}"
