@@ -147,7 +147,6 @@ def rules(text: str) -> RuleProgram:
         With the place, the reason and a likely fix, when a rule is wrong.
     """
     from ostinato.rules.program import RuleProgram
-    from ostinato.sql.query import SqlQuery
 
     return RuleProgram(text)
 

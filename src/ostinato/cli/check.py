@@ -34,6 +34,7 @@ from ostinato.cli.options import (
 )
 from ostinato.cli.patterns import check_pattern
 from ostinato.cli.rules import check_rules
+from ostinato.cli.sql import check_sql
 from ostinato.cli.xseq import check_xseq
 
 
@@ -61,11 +62,18 @@ def check(
     [cyan]ostinato check fires.cel[/]
     [cyan]ostinato check fires.cel --input events.parquet[/]
     [cyan]ostinato check falling.xseq --schema stocks.dtd[/]
+    [cyan]ostinato check v.sql --input ticks=ticks.parquet[/]
     """
     from ostinato.patterns.query import PatternQuery
+    from ostinato.sql.query import SqlQuery
     from ostinato.xseq.query import XSeqQuery
 
     compiled, inputs = compile_arguments(query, more, text, inputs, language, matches, schema)
+    if isinstance(compiled, SqlQuery):
+        if time or type or begin or end or document or kind:
+            usage("--time, --type, --begin, --end, --document and --kind are not for queries in SQL")
+        typer.echo(check_sql(compiled, inputs))
+        return
     files = parse_files(inputs)
     if isinstance(compiled, XSeqQuery):
         if files or time or type or begin or end or document or kind:
@@ -110,6 +118,7 @@ def explain(
     [cyan]ostinato explain model/[/]
     """
     from ostinato.rules.program import RuleProgram
+    from ostinato.sql.query import SqlQuery
     from ostinato.xseq.query import XSeqQuery
 
     if query is not None and text is None and (text := explain_model_folder(query)) is not None:
@@ -124,6 +133,11 @@ def explain(
         return
     if longest is not None:
         usage("--longest is for rules")
+    if isinstance(compiled, SqlQuery):
+        if svg is not None or inputs or engine is EngineName.SPARK:
+            usage("--svg, --engine and --input are not for queries in SQL")
+        typer.echo(compiled.explain())
+        return
     files = parse_files(inputs)
     if (engine is EngineName.SPARK) != bool(files):
         usage("--engine spark and --input go together: what Spark does depends on the columns")

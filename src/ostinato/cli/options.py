@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from enum import StrEnum
 from pathlib import Path
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from ostinato.patterns.query import PatternQuery
     from ostinato.rules.program import RuleProgram
     from ostinato.spark.kafka import Topic
+    from ostinato.sql.query import SqlQuery
     from ostinato.xseq.query import XSeqQuery
 
-    Compiled = PatternQuery | RuleProgram | XSeqQuery
+    Compiled = PatternQuery | RuleProgram | SqlQuery | XSeqQuery
 
 KINDS = ("number", "string", "boolean", "timestamp")
 TOPIC = "kafka://"  # what an input begins with that is a topic
@@ -42,6 +44,7 @@ class Language(StrEnum):
     SREM = "srem"
     RULES = "rules"
     XSEQ = "xseq"
+    SQL = "sql"
 
 
 class MatchChoice(StrEnum):
@@ -63,7 +66,7 @@ LanguageChoice = Annotated[
     Language | None,
     typer.Option(
         "--language",
-        help="What the query is written in [dim]\\[by the name of its file: *.srem, *.rules, *.xseq, else cel][/].",
+        help="What the query is written in [dim]\\[by its file: *.srem, *.rules, *.xseq, *.sql, else cel][/].",
     ),
 ]
 Inputs = Annotated[
@@ -191,12 +194,17 @@ def compile_arguments(
     files = [*(inputs or ()), *(more or ())]
     if text is not None:
         files += [query] if query is not None else []
-        return compile_query(text, language or Language.CEL, matches, schema), files
+        return compile_query(text, language or _language(text), matches, schema), files
     if query is None:
         usage("give a query: the name of a file, or the text after -q")
-    by_name = {".srem": Language.SREM, ".rules": Language.RULES, ".xseq": Language.XSEQ}
+    by_name = {".srem": Language.SREM, ".rules": Language.RULES, ".xseq": Language.XSEQ, ".sql": Language.SQL}
     language = language or by_name.get(Path(query).suffix.lower(), Language.CEL)
     return compile_query(read_query(query), language, matches, schema), files
+
+
+def _language(text: str) -> Language:
+    """Of a query that is given as text."""
+    return Language.SQL if re.search(r"\bmatch_recognize\b", text, re.IGNORECASE) else Language.CEL
 
 
 def read_query(query: str) -> str:
@@ -224,6 +232,8 @@ def compile_query(
         usage("--matches and --schema are for queries in XSeq")
     if language is Language.RULES:
         return ostinato.rules(text)
+    if language is Language.SQL:
+        return ostinato.sql(text)
     return ostinato.srem(text) if language is Language.SREM else ostinato.cel(text)
 
 

@@ -37,6 +37,7 @@ from ostinato.cli.options import (
     topic_or_files,
     usage,
 )
+from ostinato.cli.sql import run_sql
 from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
@@ -101,6 +102,7 @@ def detect(
     [cyan]ostinato detect fires.cel --input events.parquet --output matches.parquet[/]
     [cyan]ostinato detect -q "A AS x ; B AS y WITHIN 10 minutes" --input log.csv --time at --type kind[/]
     [cyan]tail -f log.jsonl | ostinato detect fires.cel --input -[/]
+    [cyan]ostinato detect v.sql --input ticks=ticks.parquet --input names=names.csv[/]
     [cyan]ostinato detect queries/ --input events.parquet --output matches.jsonl[/]
     [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
     [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
@@ -135,6 +137,16 @@ def detect(
     compiled, inputs = compile_arguments(query, more, text, inputs, language)
     if not isinstance(compiled, PatternQuery):
         from ostinato.rules.program import RuleProgram
+        from ostinato.sql.query import SqlQuery
+
+        if isinstance(compiled, SqlQuery):
+            run_sql(
+                compiled, inputs, output, engine=engine is EngineName.SPARK, time=time, type=type, kind=kind,
+                order_by=order_by, events=events, count=count, sort=sort, on_error=on_error is not OnError.RAISE,
+                lateness=lateness, limit_matches=limit_matches, limit_seconds=limit_seconds, master=master,
+                format=form, stream=stream, once=once, checkpoint=checkpoint,
+            )  # fmt: skip
+            return
 
         if isinstance(compiled, RuleProgram):
             usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")

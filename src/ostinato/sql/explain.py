@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ostinato.errors import Span
+from ostinato.sql.plan.row_terms import step_of
 from ostinato.sql.runtime.answer import Replacement
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.format import (
@@ -41,24 +42,15 @@ def _clause(clause: n.Clause, number: int, rest: Replacement) -> Iterator[str]:
     for name in n.symbols(match.pattern):
         condition = conditions.get(name)
         yield f"  {name_text(name):<12} {'any row' if condition is None else expression_text(condition)}"
-        for term in () if condition is None else _looks_back(match, name, condition):
-            yield f"{'':15}looks at the match so far: {term_text(term)}"
+        for term in () if condition is None else condition.terms:
+            if step_of(match, name, term) is None:
+                yield f"{'':15}looks at the match so far: {term_text(term)}"
     for subset in match.subsets:
         yield f"  {name_text(subset.name):<12} the rows of {', '.join(map(name_text, subset.members))}"
     yield f"  after it     goes on {skip_text(match.skip)}"
     yield f"  gives        {rows_text(match)}"
     for measure in match.measures:
         yield f"    {measure.name:<10} {expression_text(measure.value)}"
-
-
-def _looks_back(match: n.MatchRecognize, name: str, condition: n.Sql) -> Iterator[n.Term]:
-    """The terms of a condition whose value depends on how earlier rows were mapped."""
-    for term in condition.terms:
-        own = isinstance(term, n.Navigation) and (term.end, term.skip) == ("LAST", 0)
-        if not own or not isinstance(term, n.Navigation) or name not in match.members(term.variable):
-            yield term
-        elif term.step and any(isinstance(inner, n.Classifier) for inner in term.value.terms):
-            yield term
 
 
 def _one_line(text: str) -> str:

@@ -57,6 +57,15 @@ class SqlQuery:
 
         return table_names(self.query)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What is legal but probably not meant."""
+        return [
+            f"clause {number} has no ORDER BY: it takes the rows as they come"
+            for number, clause in enumerate(self.query.clauses, start=1)
+            if not clause.match.order_by
+        ]
+
     def _only_table(self) -> str:
         """The name of the one table that the query reads."""
         names = self.tables

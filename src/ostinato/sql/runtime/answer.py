@@ -9,7 +9,9 @@ import duckdb
 import pyarrow as pa
 
 from ostinato.errors import Span
-from ostinato.sql.runtime.connect import connect, fetch, translate_errors
+from ostinato.sql.runtime.bind import bind
+from ostinato.sql.runtime.connect import connect, fetch
+from ostinato.sql.runtime.errors import quote, translate_errors
 from ostinato.sql.runtime.evaluate import evaluate
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
@@ -20,10 +22,12 @@ Evaluate = Callable[[n.MatchRecognize, Source], pa.Table]
 
 def answer(query: n.Query, tables: Mapping[str, pa.Table], evaluate: Evaluate = evaluate) -> pa.Table:
     """The rows of the query over these tables; `evaluate` gives those of a clause."""
-    with connect(tables) as connection, translate_errors(query):
+    with connect(tables) as connection, translate_errors(query.text, tables):
         rest = Replacement(query.text)
         for number, clause in enumerate(query.clauses):
-            found = evaluate(clause.match, source(clause, rest, connection))
+            reads = source(clause, rest, connection)
+            bind(clause.match, reads, query.text)
+            found = evaluate(clause.match, reads)
             name = f"#match{number}"
             connection.register(name, found)
             rest.put(clause.place, f'"{name}"')
@@ -63,7 +67,3 @@ def source(clause: n.Clause, rest: Replacement, connection: duckdb.DuckDBPyConne
         text = f"(WITH {recursive}{rest.text(scope.definitions)} SELECT * FROM {text})"
     alias, joined = (names[0], ()) if len(names) == 1 else ("#input", tuple(names))
     return Source(connection, text, alias, joined)
-
-
-def quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

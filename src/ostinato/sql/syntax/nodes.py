@@ -237,6 +237,11 @@ class MatchRecognize:
     definitions: tuple[Definition, ...] = ()
     span: Span = field(default=NOWHERE, compare=False)  # from MATCH_RECOGNIZE to the closing bracket
 
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Pattern variables, then unions."""
+        return (*symbols(self.pattern), *(subset.name for subset in self.subsets))
+
     def members(self, variable: str) -> frozenset[str]:
         """The pattern variables that a variable stands for: all, those of a union, or itself."""
         if variable == ALL:

@@ -1,0 +1,81 @@
+"""Whether the expressions of a clause fit the columns that it reads, before any row is: names and types.
+
+DuckDB binds each of them by itself, without running it, so that an error has its place.
+"""
+
+from __future__ import annotations
+
+import duckdb
+
+from ostinato.errors import QueryError
+from ostinato.sql.runtime.errors import binding_error, quote
+from ostinato.sql.runtime.source import Source
+from ostinato.sql.syntax import nodes as n
+
+# Types whose values are neither true nor false, nor become so by a cast.
+_NEVER_TRUE = ("DATE", "TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "BLOB", "BIT", "UUID")
+
+
+def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
+    """Raise QueryError for the first expression that does not fit."""
+    for key in (*match.partition_by, *match.order_by):
+        _bind(match, key.value, source, text)
+    for definition in match.definitions:
+        kind = _bind(match, definition.condition, source, text)
+        if kind.endswith("[]") or kind.startswith(_NEVER_TRUE):
+            reason = f"the condition of {definition.name} is {kind}, not true or false"
+            fix = "compare it with something, such as price > 10"
+            raise QueryError(reason, text=text, span=definition.condition.span, fix=fix)
+    if match.within is not None:
+        _bind_within(match, match.within, source, text)
+    known: list[n.Measure] = []
+    for measure in match.measures:
+        _bind(match, measure.value, source, text, known)
+        known.append(measure)
+
+
+def _bind_within(match: n.MatchRecognize, length: n.Sql, source: Source, text: str) -> None:
+    """The length is one that can be added to a time."""
+    time = match.order_by[0].value
+    kinds = _bind(match, time, source, text), _bind(match, length, source, text)
+    later = n.Sql(("(", *time.parts, ") + (", *length.parts, ")"), length.span)
+    try:
+        _bind(match, later, source, text)
+    except QueryError:
+        reason = f"WITHIN {kinds[1]} cannot be added to the time, which is {kinds[0]}"
+        fix = "give INTERVAL '10' MINUTE for timestamps, and a number for numbers"
+        raise QueryError(reason, text=text, span=length.span, fix=fix) from None
+
+
+def _bind(
+    match: n.MatchRecognize, value: n.Sql, source: Source, text: str, known: list[n.Measure] | None = None
+) -> str:
+    """The type of an expression; `known` are the measures before it, which it may name."""
+    columns: dict[n.Term, str] = {}
+
+    def name(term: n.Term) -> str:
+        return columns.setdefault(term, f'"#{len(columns)}"')
+
+    items = [f"({each.value.render(name)}) AS {quote(each.name)}" for each in known]
+    items.append(f'({value.render(name)}) AS "#value"')
+    alias = quote(source.alias)
+    terms = [f"{_term(term, source, alias)} AS {column}" for term, column in columns.items()]
+    query = (
+        f'DESCRIBE SELECT {", ".join(items)} FROM (SELECT {", ".join([*terms, "1"])}) AS "#terms",'
+        f" (SELECT * FROM {source.text}) AS {alias}"
+    )
+    try:
+        return str(source.connection.execute(query).fetchall()[-1][1])
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+        raise binding_error(text, str(error), value.span, match.variables) from None
+
+
+def _term(term: n.Term, source: Source, alias: str) -> str:
+    """A column of the type of a term."""
+    if isinstance(term, n.MatchNumber):
+        return "CAST(NULL AS BIGINT)"
+    if isinstance(term, n.Classifier):
+        return "CAST(NULL AS VARCHAR)"
+    inner = term.value if isinstance(term, n.Navigation) else term.call
+    written = inner.render(lambda each: _term(each, source, alias))
+    return f"(SELECT {written} FROM (SELECT * FROM {source.text}) AS {alias})"
