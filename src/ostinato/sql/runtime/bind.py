@@ -5,6 +5,8 @@ DuckDB binds each of them by itself, without running it, so that an error has it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import duckdb
 
 from ostinato.errors import QueryError
@@ -18,6 +20,7 @@ _NEVER_TRUE = ("DATE", "TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "BLOB", "BI
 
 def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
     """Raise QueryError for the first expression that does not fit."""
+    source.connection.execute(f"DESCRIBE SELECT * FROM {source.text}").fetchall()  # what is wrong here is no expression
     for key in (*match.partition_by, *match.order_by):
         _bind(match, key.value, source, text)
     for definition in match.definitions:
@@ -47,9 +50,7 @@ def _bind_within(match: n.MatchRecognize, length: n.Sql, source: Source, text: s
         raise QueryError(reason, text=text, span=length.span, fix=fix) from None
 
 
-def _bind(
-    match: n.MatchRecognize, value: n.Sql, source: Source, text: str, known: list[n.Measure] | None = None
-) -> str:
+def _bind(match: n.MatchRecognize, value: n.Sql, source: Source, text: str, known: Sequence[n.Measure] = ()) -> str:
     """The type of an expression; `known` are the measures before it, which it may name."""
     columns: dict[n.Term, str] = {}
 

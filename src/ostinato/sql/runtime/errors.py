@@ -22,6 +22,9 @@ def translate_errors(text: str, tables: Iterable[str]) -> Iterator[None]:
         raise binding_error(text, str(error), None, tables) from None
     except duckdb.NotImplementedException as error:
         raise QueryError(_first_line(str(error)), text=text) from None
+    except (duckdb.IOException, duckdb.PermissionException):
+        fix = "read files first, and give their rows as tables"
+        raise DataError("a query in SQL reads tables that it is given, and no files", fix=fix) from None
     except (duckdb.DataError, duckdb.InvalidInputException) as error:
         raise DataError(f"a value cannot be used: {_first_line(str(error))}") from error
 

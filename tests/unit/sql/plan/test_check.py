@@ -1,0 +1,94 @@
+"""What is legal text and makes no sense."""
+
+from __future__ import annotations
+
+import pytest
+
+import ostinato as ost
+from ostinato.sql.plan.tables import table_names
+from ostinato.sql.syntax.parse import parse
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason", "place", "fix"),
+    [
+        (
+            "MEASURES 1 AS x PATTERN (A B) SUBSET A = (B)",
+            "has the name of a pattern variable",
+            "A = (B)",
+            "another name",
+        ),
+        ("MEASURES 1 AS x PATTERN (A B) SUBSET U = (A), U = (B)", "SUBSET U is given twice", "U = (B)", "remove one"),
+        (
+            "MEASURES 1 AS x PATTERN (A B) SUBSET U = (A), V = (U)",
+            "which is a SUBSET itself",
+            "V = (U)",
+            "variables of U",
+        ),
+        ("MEASURES 1 AS x PATTERN (A) DEFINE A AS true, a AS false", "A is defined twice", "a AS false", "join"),
+        ("MEASURES 1 AS x PATTERN (A) SUBSET U = (A) DEFINE U AS true", "U is a SUBSET", "U AS true", "its members"),
+        (
+            "MEASURES 1 AS x PATTERN (A) DEFINE A AS FINAL LAST(x) > 1",
+            "cannot be FINAL",
+            "FINAL LAST",
+            "leave FINAL out",
+        ),
+        ("ORDER BY x PATTERN (A)", "there is neither", "MATCH_RECOGNIZE", "add MEASURES"),
+        ("ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN ({- A -})", "leaves rows out", "{- A", "remove one"),
+        ("MEASURES 1 AS x PATTERN (A) WITHIN 3", "needs an order in time", "3", "add ORDER BY"),
+        ("ORDER BY y DESC MEASURES 1 AS x PATTERN (A) WITHIN 3", "has the latest first", "y DESC", "leave DESC out"),
+        (
+            "MEASURES 1 AS x PATTERN ((A{2000}){2000})",
+            "as long as 4,000,000 rows",
+            "(A{2000})",
+            "the most is 1,000,000",
+        ),
+        (
+            "MEASURES 1 AS x PATTERN (PERMUTE(A,B,C,D,E,F,G,H,I,J))",
+            "rows one after the other",
+            "PERMUTE",
+            "the most is",
+        ),
+    ],
+)
+def test_clauses(clause: str, reason: str, place: str, fix: str) -> None:
+    text = f"SELECT * FROM t MATCH_RECOGNIZE ({clause})"
+    with pytest.raises(ost.QueryError) as raised:
+        ost.sql(text)
+    error = raised.value
+    assert reason in error.reason and error.text == text
+    assert error.span is not None and text[error.span.start :].startswith(place)
+    assert error.fix is not None and fix in error.fix
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("DELETE FROM t MATCH_RECOGNIZE (MEASURES 1 AS x PATTERN (A))", "DELETE is no query"),
+        ("FROM t MATCH_RECOGNIZE (MEASURES 1 AS x PATTERN (A)); SELECT 1", "these are several statements"),
+        (3, "a query is text, not int"),
+    ],
+)
+def test_statements(text: str, reason: str) -> None:
+    with pytest.raises(ost.QueryError, match=reason):
+        ost.sql(text)
+
+
+def test_a_semicolon_may_end_a_query() -> None:
+    query = ost.sql("FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A)) ;")
+    assert query.detect([{"x": 1}]).to_pylist() == [{"n": 1}]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("FROM t {}", ["t"]),
+        ("SELECT * FROM s.t AS x {}, u JOIN v USING (a), LATERAL (SELECT * FROM w)", ["t", "u", "v", "w"]),
+        ("WITH a(x) AS (SELECT * FROM t), b AS NOT MATERIALIZED (SELECT 1) SELECT * FROM a {} JOIN b ON true", ["t"]),
+        ("SELECT extract(year FROM ts), x IS DISTINCT FROM y FROM (VALUES (1)) t(x) {}, range(3)", []),
+        ("SELECT * FROM t {} WHERE x IN (SELECT y FROM u) ORDER BY a, b", ["t", "u"]),
+    ],
+)
+def test_the_tables_that_a_query_reads(text: str, names: list[str]) -> None:
+    query = parse(text.format("MATCH_RECOGNIZE (MEASURES 1 AS x PATTERN (A))"))
+    assert table_names(query) == names

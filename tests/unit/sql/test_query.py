@@ -1,0 +1,131 @@
+"""The verbs of a query in SQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ostinato as ost
+
+TICKS = [{"sym": sym, "ts": ts, "price": price} for sym in "ab" for ts, price in enumerate([5, 3, 4, 4, 2, 7])]
+VALLEYS = """
+    SELECT sym, since, bottom FROM ticks MATCH_RECOGNIZE (
+        PARTITION BY sym ORDER BY ts MEASURES FIRST(ts) AS since, LAST(DOWN.price) AS bottom
+        PATTERN (STRT DOWN+ UP+) DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price))
+    ORDER BY sym, since"""
+FOUND = [(sym, since, bottom) for sym in "ab" for since, bottom in ((0, 3), (3, 2))]
+
+
+def rows(table: pa.Table) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+@pytest.mark.parametrize("kind", [list, pa.Table.from_pylist, pd.DataFrame, pl.DataFrame], ids=str)
+def test_tables_of_all_kinds(kind: object) -> None:
+    assert callable(kind)
+    assert rows(ost.sql(VALLEYS).detect(kind(TICKS))) == FOUND
+    assert rows(ost.sql(VALLEYS).detect({"ticks": kind(TICKS)})) == FOUND
+
+
+def test_several_tables() -> None:
+    query = ost.sql(VALLEYS.replace("ORDER BY sym, since", "AS m JOIN names USING (sym) ORDER BY ALL"))
+    assert query.tables == ["ticks", "names"]
+    names = [{"sym": "a", "name": "Acme"}]
+    assert rows(query.detect({"ticks": TICKS, "names": names})) == FOUND[:2]
+    with pytest.raises(ost.DataError, match="this query reads ticks and names") as raised:
+        query.detect(TICKS)
+    assert raised.value.fix == 'give tables by name: query.detect({"ticks": …, "names": …})'
+
+
+def test_types_of_the_answer() -> None:
+    schema = ost.sql(VALLEYS.replace("SELECT sym, since, bottom", "SELECT *")).detect(TICKS).schema
+    assert schema.names == ["sym", "since", "bottom"]
+    empty = ost.sql(VALLEYS).detect(pa.Table.from_pylist(TICKS).slice(0, 0))
+    assert empty.schema == schema and not len(empty)
+
+
+def test_python_variables_and_files_are_no_tables(tmp_path: Path) -> None:
+    elsewhere = pa.table({"x": [1]})
+    pq.write_table(elsewhere, tmp_path / "t.parquet")
+    text = "SELECT * FROM {} MATCH_RECOGNIZE (MEASURES 1 AS x PATTERN (A))"
+    with pytest.raises(ost.QueryError, match="there is no table `elsewhere`"):
+        ost.sql(text.format("elsewhere")).detect({"t": elsewhere})
+    for name in (f"'{tmp_path}/t.parquet'", f"read_parquet('{tmp_path}/t.parquet')"):
+        with pytest.raises(ost.DataError, match="reads tables that it is given, and no files"):
+            ost.sql(text.format(name)).detect({"t": elsewhere})
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason", "place", "fix"),
+    [
+        ("MEASURES DWN.price AS x PATTERN (DOWN)", "no table or pattern variable `DWN`", "DWN", "`DOWN`"),
+        ("MEASURES DOWN.prise AS x PATTERN (DOWN)", "there is no column `prise`", "prise", "`price`"),
+        ("ORDER BY tss MEASURES 1 AS x PATTERN (A)", "there is no column `tss`", "tss", "`ts`"),
+        ("MEASURES foor(price) AS x PATTERN (A)", "there is no function `foor`", "foor", "`floor`"),
+        ("MEASURES sum(sym) AS x PATTERN (A)", "`sum` does not take VARCHAR", "sum(sym)", "cast"),
+        (
+            "MEASURES 1 AS x PATTERN (A) DEFINE A AS sym < price",
+            "cannot be compared",
+            "sym < price",
+            "cast one of them",
+        ),
+        ("MEASURES 1 AS x PATTERN (A) DEFINE A AS [price]", "not true or false", "[price]", "compare it"),
+        ("ORDER BY ts MEASURES 1 AS x PATTERN (A) WITHIN INTERVAL '1' DAY", "cannot be added", "INTERVAL", "a number"),
+        ("MEASURES 1 AS x, y + 1 AS z PATTERN (A)", "there is no column `y`", "y", ""),
+    ],
+)
+def test_names_and_types(clause: str, reason: str, place: str, fix: str) -> None:
+    text = f"SELECT * FROM ticks MATCH_RECOGNIZE ({clause})"
+    with pytest.raises(ost.QueryError) as raised:
+        ost.sql(text).detect(TICKS)
+    error = raised.value
+    assert reason in error.reason and fix in (error.fix or "")
+    assert error.span is not None and text[error.span.start :].startswith(place)
+
+
+def test_a_table_that_is_not_there() -> None:
+    with pytest.raises(ost.QueryError, match="there is no table `ticks`") as raised:
+        ost.sql(VALLEYS).detect({"tick": TICKS})
+    assert raised.value.fix == "did you mean `tick`?"
+    with pytest.raises(ost.DataError, match="the table `ticks` has no columns"):
+        ost.sql(VALLEYS).detect([])
+
+
+def test_a_value_that_cannot_be_used() -> None:
+    query = ost.sql("SELECT * FROM ticks MATCH_RECOGNIZE (MEASURES CAST(sym AS INTEGER) AS x PATTERN (A))")
+    with pytest.raises(ost.DataError, match="Could not convert string 'a'"):
+        query.detect(TICKS)
+
+
+def test_warnings() -> None:
+    assert ost.sql(VALLEYS).warnings == []
+    text = "SELECT * FROM t MATCH_RECOGNIZE (MEASURES 1 AS x PATTERN (A))"
+    assert ost.sql(text).warnings == ["clause 1 has no ORDER BY: it takes the rows as they come"]
+
+
+def test_explain() -> None:
+    text = ost.sql(VALLEYS.replace("price > PREV(price)", "price > PREV(price) AND count(UP.*) < 3")).explain()
+    assert text == (
+        "#match0: the rows of ticks\n"
+        "  partitions   sym\n"
+        "  order        ts\n"
+        "  pattern      STRT DOWN+ UP+\n"
+        "  STRT         any row\n"
+        "  DOWN         price < PREV(price)\n"
+        "  UP           price > PREV(price) AND count(*) of UP < 3\n"
+        "               looks at the match so far: count(*) of UP\n"
+        "  after it     goes on past its last row\n"
+        "  gives        one row per match\n"
+        "    since      FIRST(ts)\n"
+        "    bottom     LAST(DOWN.price)\n"
+        "\n"
+        "Then DuckDB runs\n"
+        '  SELECT sym, since, bottom FROM "#match0"\n'
+        "  ORDER BY sym, since"
+    )
+    assert repr(ost.sql(VALLEYS)) == f"ostinato.sql({VALLEYS!r})"
