@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -12,17 +13,19 @@ import pyarrow as pa
 
 from ostinato.errors import DataError
 
-# Variables of Python are no tables, and a query does not reach for files.
-_SETTINGS: dict[str, str | bool | int | float | list[str]] = {
-    "python_enable_replacements": False,
-    "enable_external_access": False,
-    "temp_directory": tempfile.gettempdir(),
-}
+
+def _settings() -> dict[str, str | bool | int | float | list[str]]:
+    """Variables of Python are no tables, and a query does not reach for files.
+
+    What does not fit in memory goes to a folder of this process alone: queries may read what is in it.
+    """
+    folder = os.path.join(tempfile.gettempdir(), f"ostinato-{os.getpid()}")
+    return {"python_enable_replacements": False, "enable_external_access": False, "temp_directory": folder}
 
 
 @contextmanager
 def connect(tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(":memory:", config=_SETTINGS) as connection:
+    with duckdb.connect(":memory:", config=_settings()) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         for name, table in tables.items():
             if not table.num_columns:
