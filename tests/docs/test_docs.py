@@ -5,8 +5,8 @@ How pages are written:
 - Python blocks of a page share one namespace and one empty folder. What a statement prints stands right below it, as
   comments; a statement that prints without saying so is an error.
 - ```console blocks hold commands after `$ ` and their output. A command succeeds unless `$ echo $?` says otherwise.
-- ```cel, ```rules and ```xseq blocks compile. After `<!-- file: name -->` a block is also written to that file; if
-  the file is there already, it must have this content.
+- ```cel, ```rules, ```sql and ```xseq blocks compile. After `<!-- file: name -->` a block is also written to that
+  file; if the file is there already, it must have this content.
 - `…` in expected output stands for anything: times and speeds differ from run to run.
 """
 
@@ -35,6 +35,7 @@ from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.incremental.options import RuleStatistics
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.syntax.nodes import RELATIONS, RELATIVE_TIMERS
+from ostinato.sql.query import SqlQuery
 from ostinato.xseq.query import XSeqQuery
 from ostinato.xseq.syntax.nodes import Axis
 
@@ -94,7 +95,7 @@ def test_examples(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, r
             run_python(block, namespace)
         elif block.kind == "console":
             run_console(block)
-        elif block.kind in ("cel", "rules", "xseq"):
+        elif block.kind in ("cel", "rules", "sql", "xseq"):
             try:
                 getattr(ostinato, block.kind)(block.text)
             except ostinato.QueryError as error:
@@ -242,7 +243,7 @@ def test_options_without_a_verb_are_documented() -> None:
     assert [option for option in given if f"`ostinato {option}`" not in page and option != "--help"] == []
 
 
-@pytest.mark.parametrize("owner", [CelQuery, Engine, RuleProgram, RuleEngine, XSeqQuery])
+@pytest.mark.parametrize("owner", [CelQuery, Engine, RuleProgram, RuleEngine, SqlQuery, XSeqQuery])
 def test_every_method_is_documented(owner: type) -> None:
     text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
     # How an engine is built and joined to others is no business of its users.
