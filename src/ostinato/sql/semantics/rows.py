@@ -88,7 +88,10 @@ def _joined(match: n.MatchRecognize, values: Values, number: int, measures: pa.T
     ONE ROW PER MATCH gives the keys of PARTITION BY and the measures; ALL ROWS PER MATCH the keys of PARTITION BY and
     ORDER BY, the measures, and the other columns.
     """
-    keys = [*match.partition_by, *(() if match.rows == "ONE ROW" else match.order_by)]
+    keys = list(match.partition_by)
+    if match.rows != "ONE ROW":
+        shown = {_column(key) for key in keys}
+        keys += [key for key in match.order_by if _column(key) not in shown]
     named = {name.lower() for key in keys if (name := _column(key)) is not None}
     others = [] if match.rows == "ONE ROW" else [name for name in values.columns if name.lower() not in named]
     parts = [

@@ -1,0 +1,58 @@
+"""`ostinato detect`, `check` and `explain` with queries in SQL."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.commands import failed, run
+
+QUERY = """
+-- prices that fall and rise
+SELECT t.sym, name, since FROM ticks MATCH_RECOGNIZE (
+    PARTITION BY sym ORDER BY ts MEASURES FIRST(ts) AS since
+    PATTERN (STRT DOWN+ UP+) DEFINE DOWN AS price < PREV(price), UP AS price > PREV(price)) AS t
+JOIN names USING (sym) ORDER BY ALL
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    prices = {"a": [5, 3, 4], "b": [1, 2, 1, 3]}
+    lines = [f"{sym},{ts},{price}" for sym, line in prices.items() for ts, price in enumerate(line)]
+    (tmp_path / "ticks.csv").write_text("\n".join(["sym,ts,price", *lines]) + "\n")
+    (tmp_path / "names.jsonl").write_text('{"sym": "a", "name": "Acme"}\n{"sym": "b", "name": "Bolt"}\n')
+    (tmp_path / "v.sql").write_text(QUERY)
+    return tmp_path
+
+
+def test_tables_by_name(folder: Path) -> None:
+    tables = ("--input", f"ticks={folder / 'ticks.csv'}", "-i", f"names={folder / 'names.jsonl'}")
+    done = run("detect", folder / "v.sql", *tables, "--output", folder / "found.jsonl")
+    assert "9 rows read, 2 rows" in done.stderr
+    found = [json.loads(line) for line in (folder / "found.jsonl").read_text().splitlines()]
+    assert found == [{"sym": "a", "name": "Acme", "since": 0}, {"sym": "b", "name": "Bolt", "since": 1}]
+    done = run("check", folder / "v.sql", *tables)
+    assert done.stdout == "ok: 1 clause of MATCH_RECOGNIZE, reads ticks, names; gives sym, name, since\n"
+
+
+def test_a_query_as_text_is_known_by_its_clause(folder: Path) -> None:
+    text = "FROM ticks MATCH_RECOGNIZE (ORDER BY sym, ts MEASURES count(*) AS n PATTERN (A+))"
+    assert " 7 " in run("detect", "-q", text, "--input", folder / "ticks.csv").stdout
+    assert "pattern      A+" in run("explain", "-q", text).stdout
+
+
+def test_what_is_wrong_is_named(folder: Path) -> None:
+    command = ("detect", folder / "v.sql")
+    ticks, names = f"ticks={folder / 'ticks.csv'}", f"names={folder / 'names.jsonl'}"
+    failed(run(*command), 2, "tables are missing")
+    failed(run(*command, "-i", folder / "ticks.csv"), 2, "say which file is which table")
+    failed(run(*command, "-i", ticks), 2, "there is no table `names`")
+    failed(run(*command, "-i", ticks, "-i", names, "--count"), 2, "--count is not for queries in SQL")
+    failed(run(*command, "-i", ticks, "-i", names, "--engine", "spark"), 2, "--engine is not for queries in SQL")
+    (folder / "v.sql").write_text(QUERY.replace("PREV(price), UP", "PREV(prize), UP"))
+    failed(run("check", folder / "v.sql", "-i", ticks, "-i", names), 2, "there is no column `prize`")
+    (folder / "v.sql").write_text(QUERY.replace("UP+)", "UP+"))
+    failed(run("check", folder / "v.sql"), 2, "never closed")
