@@ -14,6 +14,7 @@ from ostinato.errors import QueryError, Span
 RAW = re.compile(
     r"""(?P<COMMENT>--[^\n]*|/\*(?s:.*?)\*/)
     | (?P<STRING>(?:[eE](?='))?'(?:[^']|'')*'|\$(?P<tag>\w*)\$(?s:.*?)\$(?P=tag)\$)
+    | (?P<OPEN>/\*|\$\w*\$)
     | (?P<QUOTED>"(?:[^"]|"")*"|`[^`]+`)
     | (?P<WORD>[^\W\d]\w*)
     | (?P<NUMBER>(?:\d[\d_]*(?:\.[\d_]*)?|\.\d+)(?:[eE][+-]?\d+)?)
@@ -22,6 +23,7 @@ RAW = re.compile(
 )
 _IN_PATTERN = re.compile(
     r"""(?P<COMMENT>--[^\n]*|/\*(?s:.*?)\*/)
+    | (?P<OPEN>/\*)
     | (?P<QUOTED>"(?:[^"]|"")*"|`[^`]+`)
     | (?P<WORD>[^\W\d]\w*)
     | (?P<EXCLUDE>\{-)
@@ -85,6 +87,10 @@ def _words(text: str) -> Iterator[Word]:
         kind = "STRING" if found.lastgroup == "tag" else found.lastgroup
         if kind == "COMMENT":
             continue
+        if kind == "OPEN":  # also since each would be searched to the end of the text
+            what, end = ("comment", "*/") if found[0] == "/*" else ("string", found[0])
+            span = Span(*found.span())
+            raise QueryError(f"the {what} that starts here is never closed", span=span, fix=f"end it with {end}")
         word = Word(kind, found[0], found.start())
         if word.text == "(":
             within = "MATCH_RECOGNIZE" in opened
