@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ostinato as ost
+from support.query_errors import assert_told
 
 TICKS = [{"sym": sym, "ts": ts, "price": price} for sym in "ab" for ts, price in enumerate([5, 3, 4, 4, 2, 7])]
 VALLEYS = """
@@ -81,11 +82,7 @@ def test_python_variables_and_files_are_no_tables(tmp_path: Path) -> None:
 )
 def test_names_and_types(clause: str, reason: str, place: str, fix: str) -> None:
     text = f"SELECT * FROM ticks MATCH_RECOGNIZE ({clause})"
-    with pytest.raises(ost.QueryError) as raised:
-        ost.sql(text).detect(TICKS)
-    error = raised.value
-    assert reason in error.reason and fix in (error.fix or "")
-    assert error.span is not None and text[error.span.start :].startswith(place)
+    assert_told(lambda: ost.sql(text).detect(TICKS), text, reason, place, fix)
 
 
 def test_a_table_that_is_not_there() -> None:

@@ -7,6 +7,7 @@ import pytest
 import ostinato as ost
 from ostinato.sql.plan.tables import table_names
 from ostinato.sql.syntax.parse import parse
+from support.query_errors import assert_told
 
 
 @pytest.mark.parametrize(
@@ -53,12 +54,7 @@ from ostinato.sql.syntax.parse import parse
 )
 def test_clauses(clause: str, reason: str, place: str, fix: str) -> None:
     text = f"SELECT * FROM t MATCH_RECOGNIZE ({clause})"
-    with pytest.raises(ost.QueryError) as raised:
-        ost.sql(text)
-    error = raised.value
-    assert reason in error.reason and error.text == text
-    assert error.span is not None and text[error.span.start :].startswith(place)
-    assert error.fix is not None and fix in error.fix
+    assert_told(lambda: ost.sql(text), text, reason, place, fix)
 
 
 @pytest.mark.parametrize(

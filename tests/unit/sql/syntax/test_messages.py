@@ -6,6 +6,7 @@ import pytest
 
 from ostinato.errors import QueryError
 from ostinato.sql.syntax.parse import parse
+from support.query_errors import assert_told
 
 
 @pytest.mark.parametrize(
@@ -67,12 +68,7 @@ from ostinato.sql.syntax.parse import parse
 )
 def test_clauses(clause: str, reason: str, place: str, fix: str) -> None:
     text = f"SELECT * FROM t MATCH_RECOGNIZE ({clause})"
-    with pytest.raises(QueryError) as raised:
-        parse(text)
-    error = raised.value
-    assert reason in error.reason and error.text == text
-    assert error.span is not None and text[error.span.start :].startswith(place)
-    assert error.fix is not None and fix in error.fix
+    assert_told(lambda: parse(text), text, reason, place, fix)
 
 
 @pytest.mark.parametrize(
