@@ -31,6 +31,7 @@ TEXTS = {
     ("ostinato.patterns.syntax.srem", "pattern"): "[v > 3] -> r, s . (true* | [v < r.v]?) PARTITION BY k",
     ("ostinato.rules.syntax", "program"): "DETECT a { b { var B } } ON event c: d {{ b {{ var B }} }} END",
     ("ostinato.xseq.syntax", "query"): "return $X@p, count($X) from //a[b > 2] (\\ $X)* where $X@p > 3",
+    ("ostinato.sql.syntax", "clause"): "MATCH_RECOGNIZE (ORDER BY ts MEASURES 1 AS x PATTERN (A B+) DEFINE A AS x > 3)",
 }
 
 
