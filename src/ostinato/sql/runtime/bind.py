@@ -5,14 +5,18 @@ DuckDB binds each of them by itself, without running it, so that an error has it
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import duckdb
+import pyarrow as pa
 
 from ostinato.errors import QueryError
+from ostinato.sql.runtime.connect import fetch
 from ostinato.sql.runtime.errors import binding_error, quote
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
+from ostinato.sql.syntax.columns import column_names
 
 # Types whose values are neither true nor false, nor become so by a cast.
 _NEVER_TRUE = ("DATE", "TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "BLOB", "BIT", "UUID")
@@ -20,7 +24,10 @@ _NEVER_TRUE = ("DATE", "TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "BLOB", "BI
 
 def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
     """Raise QueryError for the first expression that does not fit."""
-    source.connection.execute(f"DESCRIBE SELECT * FROM {source.text}").fetchall()  # what is wrong here is no expression
+    # What is wrong with the input is no fault of an expression.
+    columns = fetch(source.connection, f"SELECT * FROM {source.text} LIMIT 0").schema
+    if source.joined:
+        _check_ambiguous(match, columns, source, text)
     for key in (*match.partition_by, *match.order_by):
         _bind(match, key.value, source, text)
     for definition in match.definitions:
@@ -35,6 +42,34 @@ def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
     for measure in match.measures:
         _bind(match, measure.value, source, text, known)
         known.append(measure)
+
+
+def _check_ambiguous(match: n.MatchRecognize, columns: pa.Schema, source: Source, text: str) -> None:
+    """Columns that several tables of a join have are named with their table, unless USING made them one."""
+    fields = Counter(field.name.lower() for table in source.joined for field in columns.field(table).type)
+    shown = {name.lower() for name in columns.names}
+    several = {name for name, count in fields.items() if count > 1 and f"{name}_1" in shown}  # as DuckDB renames them
+    for value in _values(match) if several else ():
+        for name in column_names(_plain_text(value)):
+            if name in several:
+                reason = f"`{name}` is a column of several tables"
+                raise QueryError(reason, text=text, span=value.span, fix=f"write {source.joined[0]}.{name}")
+
+
+def _values(match: n.MatchRecognize) -> list[n.Sql]:
+    keys = [key.value for key in (*match.partition_by, *match.order_by)]
+    return [*keys, *(each.condition for each in match.definitions), *(each.value for each in match.measures)]
+
+
+def _plain_text(value: n.Sql) -> str:
+    """With what the terms read in their places."""
+    return value.render(
+        lambda term: (
+            f"({_plain_text(term.value if isinstance(term, n.Navigation) else term.call)})"
+            if isinstance(term, n.Navigation | n.Aggregate)
+            else "NULL"
+        )
+    )
 
 
 def _bind_within(match: n.MatchRecognize, length: n.Sql, source: Source, text: str) -> None:

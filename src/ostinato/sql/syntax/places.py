@@ -13,6 +13,7 @@ _JOIN_WORDS = (
     *("JOIN", "ON", "USING", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS", "NATURAL", "ASOF", "SEMI", "ANTI"),
     "POSITIONAL",
 )
+_QUERIES = ("SELECT", "WITH", "FROM", "VALUES")
 _BEFORE_INPUT = ("FROM", "JOIN", ",", "LATERAL")
 
 
@@ -109,10 +110,13 @@ def _scopes(found: Sequence[Word], opened: tuple[int, ...], at: int) -> Iterator
 
 def table_aliases(text: str) -> list[str]:
     """The names of the tables in a part of FROM: the alias of each, or its own name; none for a subquery without."""
+    found = words(text)
+    if found[0].text == "(" and closing(found, 0) == len(found) - 1 and found[1].keyword not in _QUERIES:
+        return table_aliases(text[found[0].end : found[-1].start])  # a join in brackets
     names = []
     table: list[Word] = []
     depth, in_condition = 0, False
-    for word in [*words(text), Word("WORD", "JOIN", len(text))]:
+    for word in [*found, Word("WORD", "JOIN", len(text))]:
         if word.type == "SIGN":
             depth += (word.text in CLOSING) - (word.text in CLOSING.values())
         if depth or word.text in CLOSING.values():
