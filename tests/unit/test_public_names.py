@@ -25,9 +25,9 @@ def test_what_is_not_public_is_not_there() -> None:
 def test_functions_are_not_replaced_by_the_packages_of_their_names() -> None:
     """Importing a package sets its name in the parent; here functions have these names."""
     script = (
-        "import ostinato, ostinato.rules.program, ostinato.xseq.query\n"
-        "from ostinato.rules import syntax\nfrom ostinato import xseq, rules\n"
-        "assert callable(ostinato.rules) and callable(ostinato.xseq) and callable(xseq) and callable(rules)"
+        "import ostinato, ostinato.rules.program, ostinato.sql.query, ostinato.xseq.query\n"
+        "from ostinato.rules import syntax\nfrom ostinato import xseq, rules, sql\n"
+        "assert all(map(callable, (ostinato.rules, ostinato.sql, ostinato.xseq, xseq, rules, sql)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
