@@ -28,20 +28,37 @@ def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
     columns = fetch(source.connection, f"SELECT * FROM {source.text} LIMIT 0").schema
     if source.joined:
         _check_ambiguous(match, columns, source, text)
+    if _fits(match, source):
+        return
     for key in (*match.partition_by, *match.order_by):
         _bind(match, key.value, source, text)
     for definition in match.definitions:
         kind = _bind(match, definition.condition, source, text)
-        if kind.endswith("[]") or kind.startswith(_NEVER_TRUE):
+        if _is_never_true(kind):
             reason = f"the condition of {definition.name} is {kind}, not true or false"
             fix = "compare it with something, such as price > 10"
             raise QueryError(reason, text=text, span=definition.condition.span, fix=fix)
     if match.within is not None:
         _bind_within(match, match.within, source, text)
-    known: list[n.Measure] = []
-    for measure in match.measures:
-        _bind(match, measure.value, source, text, known)
-        known.append(measure)
+    for place, measure in enumerate(match.measures):
+        _bind(match, measure.value, source, text, match.measures[:place])
+
+
+def _fits(match: n.MatchRecognize, source: Source) -> bool:
+    """Whether all of them fit, asked at once: which one does not is only asked where there is one."""
+    conditions = [each.condition for each in match.definitions]
+    keys = [key.value for key in (*match.partition_by, *match.order_by)]
+    within = [] if match.within is None else [_later(match, match.within)]
+    unnamed = [(value, f"#{place}") for place, value in enumerate((*conditions, *keys, *within))]
+    try:
+        kinds = _describe([*unnamed, *((each.value, each.name) for each in match.measures)], source)
+    except duckdb.Error:
+        return False
+    return not any(map(_is_never_true, kinds[: len(conditions)]))
+
+
+def _is_never_true(kind: str) -> bool:
+    return kind.endswith("[]") or kind.startswith(_NEVER_TRUE)
 
 
 def _check_ambiguous(match: n.MatchRecognize, columns: pa.Schema, source: Source, text: str) -> None:
@@ -76,34 +93,42 @@ def _bind_within(match: n.MatchRecognize, length: n.Sql, source: Source, text: s
     """The length is one that can be added to a time."""
     time = match.order_by[0].value
     kinds = _bind(match, time, source, text), _bind(match, length, source, text)
-    later = n.Sql(("(", *time.parts, ") + (", *length.parts, ")"), length.span)
     try:
-        _bind(match, later, source, text)
+        _bind(match, _later(match, length), source, text)
     except QueryError:
         reason = f"WITHIN {kinds[1]} cannot be added to the time, which is {kinds[0]}"
         fix = "give INTERVAL '10' MINUTE for timestamps, and a number for numbers"
         raise QueryError(reason, text=text, span=length.span, fix=fix) from None
 
 
+def _later(match: n.MatchRecognize, length: n.Sql) -> n.Sql:
+    time = match.order_by[0].value
+    return n.Sql(("(", *time.parts, ") + (", *length.parts, ")"), length.span)
+
+
 def _bind(match: n.MatchRecognize, value: n.Sql, source: Source, text: str, known: Sequence[n.Measure] = ()) -> str:
     """The type of an expression; `known` are the measures before it, which it may name."""
+    try:
+        return _describe([*((each.value, each.name) for each in known), (value, "#value")], source)[-1]
+    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
+        raise binding_error(text, str(error), value.span, match.variables) from None
+
+
+def _describe(items: Sequence[tuple[n.Sql, str]], source: Source) -> list[str]:
+    """The types of expressions, as columns of these names."""
     columns: dict[n.Term, str] = {}
 
     def name(term: n.Term) -> str:
-        return columns.setdefault(term, f'"#{len(columns)}"')
+        return columns.setdefault(term, f'"#term{len(columns)}"')
 
-    items = [f"({each.value.render(name)}) AS {quote(each.name)}" for each in known]
-    items.append(f'({value.render(name)}) AS "#value"')
+    written = [f"({value.render(name)}) AS {quote(column)}" for value, column in items]
     alias = quote(source.alias)
     terms = [f"{_term(term, source, alias)} AS {column}" for term, column in columns.items()]
     query = (
-        f'DESCRIBE SELECT {", ".join(items)} FROM (SELECT {", ".join([*terms, "1"])}) AS "#terms",'
+        f'DESCRIBE SELECT {", ".join(written)} FROM (SELECT {", ".join([*terms, "1"])}) AS "#terms",'
         f" (SELECT * FROM {source.text}) AS {alias}"
     )
-    try:
-        return str(source.connection.execute(query).fetchall()[-1][1])
-    except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        raise binding_error(text, str(error), value.span, match.variables) from None
+    return [str(kind) for _, kind, *_ in source.connection.execute(query).fetchall()]
 
 
 def _term(term: n.Term, source: Source, alias: str) -> str:
