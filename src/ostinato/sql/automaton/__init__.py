@@ -1,0 +1,1 @@
+"""Patterns as automata whose transitions are ordered by preferment."""

@@ -1,0 +1,1 @@
+"""The sequential hearts of MATCH_RECOGNIZE, as kernels over flat arrays."""

@@ -1,0 +1,98 @@
+"""Expressions that look at rows by place, evaluated by DuckDB over whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import UInt8
+from ostinato.sql.plan.row_terms import step_of
+from ostinato.sql.runtime.input import OrderedRows, literal, one_chunk, plain_text, quote, select
+from ostinato.sql.syntax import nodes as n
+
+
+class RowValues:
+    """Expressions over each row in order. `PREV(price)` becomes a column that holds the values of `price` one row on."""
+
+    def __init__(self, match: n.MatchRecognize, rows: OrderedRows) -> None:
+        self.match = match
+        self.rows = rows
+        self.shifted: dict[tuple[str, int], str] = {}
+        self.columns: dict[str, pa.Array] = {}
+
+    def render(self, value: n.Sql, variable: str) -> str:
+        """The text of an expression over rows that are mapped to `variable`."""
+        return value.render(lambda term: self.term(term, variable))
+
+    def term(self, term: n.Term, variable: str) -> str:
+        assert isinstance(term, n.Navigation)
+        step = step_of(self.match, variable, term)
+        assert step is not None
+        if step == 0:
+            return f"({term.value.render(lambda inner: literal(variable))})"
+        key = (plain_text(term.value), step)
+        name = self.shifted.get(key)
+        if name is None:
+            name = self.shifted[key] = f"#shift{len(self.shifted)}"
+            self.columns[name] = shift(self._value(key[0]), step, self.rows)
+        return quote(name)
+
+    def evaluate(self, items: Sequence[str]) -> list[pa.Array]:
+        """The values of rendered expressions, in order."""
+        if not items:
+            return []
+        named = [f"{item} AS c{place}" for place, item in enumerate(items)]
+        found = select(self.rows.source.connection, named, self._table(items), self.rows.source.alias)
+        return [one_chunk(column) for column in found.columns]
+
+    def _value(self, text: str) -> pa.Array:
+        if (name := next((each for each in self.rows.columns if each.lower() == text.strip().lower()), None)) is not None:
+            return self.rows.column(name)
+        return self.evaluate([f"({text})"])[0]
+
+    def _table(self, items: Sequence[str]) -> pa.Table:
+        text = " , ".join(items)
+        columns = {name: self.rows.column(name) for name in self.rows.named_in(text)}
+        columns |= {name: column for name, column in self.columns.items() if quote(name) in text}
+        return pa.table(columns) if columns else pa.table({"#nothing": pa.nulls(self.rows.size)})
+
+
+def shift(values: pa.Array, step: int, rows: OrderedRows) -> pa.Array:
+    """By row: the value so many rows on in its partition, NULL where there is none."""
+    size, far = len(values), min(abs(step), len(values))
+    if step < 0:
+        moved = pa.concat_arrays([pa.nulls(far, values.type), values.slice(0, size - far)])
+    else:
+        moved = pa.concat_arrays([values.slice(far), pa.nulls(far, values.type)])
+    if rows.bounds.size <= 2 or far == 0:
+        return moved
+    crosses = rows.partitions.copy()
+    if step < 0:
+        crosses[far:] -= rows.partitions[: size - far]
+    else:
+        crosses[: size - far] -= rows.partitions[far:]
+    outside = crosses != 0
+    if step < 0:
+        outside[:far] = True
+    else:
+        outside[size - far :] = True
+    return masked(moved, outside)
+
+
+def masked(values: pa.Array, outside: np.ndarray) -> pa.Array:
+    """The values, NULL where told."""
+    import pyarrow.compute as pc
+
+    return pc.if_else(pa.array(~outside), values, pa.scalar(None, values.type))
+
+
+def to_bytes(values: pa.Array) -> UInt8:
+    """0 or 1 for each truth value; 0 for NULL."""
+    bits = np.frombuffer(values.buffers()[1], np.uint8) if len(values) else np.empty(0, np.uint8)
+    found = np.unpackbits(bits, bitorder="little", count=values.offset + len(values))[values.offset :]
+    if values.null_count:
+        valid = np.frombuffer(values.buffers()[0], np.uint8)
+        found &= np.unpackbits(valid, bitorder="little", count=values.offset + len(values))[values.offset :]
+    return found

@@ -1,0 +1,47 @@
+"""Random clauses over random tables: the rows are those of the declarative twin."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import duckdb
+import pyarrow as pa
+from hypothesis import HealthCheck, given, settings
+
+from ostinato.errors import DataError
+from ostinato.sql.runtime.clause import evaluate
+from ostinato.sql.runtime.source import Source
+from ostinato.sql.semantics import rows as twin
+from ostinato.sql.syntax import nodes as n
+from ostinato.sql.syntax.parse import parse
+from support.generators.row_patterns import clauses, tables
+
+
+def read(clause: str) -> n.MatchRecognize:
+    return parse(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})").clauses[0].match
+
+
+def outcome(table: pa.Table) -> tuple[object, ...]:
+    """Names, types and rows; partitions may come in any order."""
+    return table.schema.names, table.schema.types, Counter(map(repr, table.to_pylist()))
+
+
+def check(clause: str, table: pa.Table) -> None:
+    match = read(clause)
+    with duckdb.connect() as connection:
+        connection.register("t", table)
+        try:
+            expected = outcome(twin.evaluate(match, connection, "t", "t"))
+        except DataError as error:
+            expected = (error.reason,)
+        try:
+            found = outcome(evaluate(match, Source(connection, "t", "t")))
+        except DataError as error:
+            found = (error.reason,)
+    assert found == expected
+
+
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@given(clauses(), tables())
+def test_conditions_on_rows_by_place(clause: str, table: pa.Table) -> None:
+    check(clause, table)
