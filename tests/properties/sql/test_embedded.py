@@ -45,3 +45,21 @@ def check(clause: str, table: pa.Table) -> None:
 @given(clauses(), tables())
 def test_conditions_on_rows_by_place(clause: str, table: pa.Table) -> None:
     check(clause, table)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@given(clauses(looks_back=True), tables())
+def test_conditions_on_the_match_so_far(clause: str, table: pa.Table) -> None:
+    check(clause, table)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(clauses(looks_back=True, uncommon=True), tables(7))
+def test_conditions_that_only_the_engine_can_evaluate(clause: str, table: pa.Table) -> None:
+    check(clause, table)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(clauses(looks_back=True, within=True), tables())
+def test_within(clause: str, table: pa.Table) -> None:
+    check(clause, table)

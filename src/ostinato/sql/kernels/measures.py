@@ -11,8 +11,8 @@ import numpy as np
 from ostinato.core.arrays import Float64, Int64, UInt8
 from ostinato.core.jit import array, kernel, view
 from ostinato.core.jit.types import boolean, float64, int64, uint8, uint16, void
+from ostinato.sql.kernels.layout import COUNT, GREATEST, LEAST, SUM
 
-COUNT, SUM, LEAST, GREATEST = range(4)
 
 _PATH = (view(uint16), view(int64), view(uint8))
 _OUTPUT = (view(int64), view(int64))

@@ -13,7 +13,8 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.arrow import NO_MASK, raw_values, validity
-from ostinato.sql.kernels.measures import COUNT, GREATEST, LEAST, SUM, total_floats, total_ints
+from ostinato.sql.kernels.layout import COUNT, GREATEST, LEAST, SUM
+from ostinato.sql.kernels.measures import total_floats, total_ints
 from ostinato.sql.runtime.input import one_chunk, quote, select
 from ostinato.sql.syntax import nodes as n
 

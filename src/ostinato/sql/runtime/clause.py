@@ -8,13 +8,15 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.sql.automaton.build import Automaton, build_automaton
 from ostinato.sql.limits import SqlLimits
-from ostinato.sql.plan.row_terms import is_local
 from ostinato.sql.runtime.codes import combine
+from ostinato.sql.runtime.conditions import compile_conditions
 from ostinato.sql.runtime.find import find_matches
 from ostinato.sql.runtime.input import OrderedRows, key_text, quote, read_rows
 from ostinato.sql.runtime.matches import Matches
 from ostinato.sql.runtime.measures import Measures, Output
+from ostinato.sql.runtime.registers import read_columns
 from ostinato.sql.runtime.row_values import RowValues, to_bytes
+from ostinato.sql.runtime.search import search_matches, texts_of
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
 
@@ -30,14 +32,15 @@ def evaluate(match: n.MatchRecognize, source: Source, limits: SqlLimits | None =
 
 def _find(match: n.MatchRecognize, automaton: Automaton, rows: OrderedRows, limits: SqlLimits) -> Matches:
     values = RowValues(match, rows)
-    defined = {each.name: each.condition for each in match.definitions if each.name in automaton.variables}
-    assert match.within is None and all(is_local(match, name, condition) for name, condition in defined.items())
-    items = [f"CAST(({values.render(condition, name)}) AS BOOLEAN)" for name, condition in defined.items()]
-    holds = [to_bytes(column) for column in values.evaluate(items)]
-    codes = combine(holds, rows.size)
-    places = {name: place for place, name in enumerate(defined)}
+    conditions = compile_conditions(match, automaton.variables, values)
+    items = [f"CAST(({text}) AS BOOLEAN)" for text in conditions.local.values()]
+    codes = combine([to_bytes(column) for column in values.evaluate(items)], rows.size)
+    places = {name: place for place, name in enumerate(conditions.local)}
     allowed = codes.allowed(automaton, [places.get(name, -1) for name in automaton.variables])
-    return find_matches(match, automaton, codes.of_rows, allowed, rows.bounds, limits)
+    if not conditions.steps:
+        return find_matches(match, automaton, codes.of_rows, allowed, rows.bounds, limits)
+    columns = read_columns(conditions.registers, values, texts_of(conditions, automaton))
+    return search_matches(match, automaton, conditions, columns, rows, codes.of_rows, allowed, limits)
 
 
 def _texts(match: n.MatchRecognize) -> list[str]:

@@ -47,6 +47,17 @@ class RowValues:
         found = select(self.rows.source.connection, named, self._table(items), self.rows.source.alias)
         return [one_chunk(column) for column in found.columns]
 
+    def types(self, items: Sequence[str]) -> list[str]:
+        """The types of rendered expressions, or of aggregates over them, as DuckDB names them."""
+        source = self.rows.source
+        source.connection.register("#table", self._table(items).slice(0, 0))
+        try:
+            listed = ", ".join(f"{item} AS c{place}" for place, item in enumerate(items))
+            query = f'DESCRIBE SELECT {listed} FROM "#table" AS {quote(source.alias)}'
+            return [kind for _, kind, *_ in source.connection.sql(query).fetchall()]
+        finally:
+            source.connection.unregister("#table")
+
     def _value(self, text: str) -> pa.Array:
         if (name := next((each for each in self.rows.columns if each.lower() == text.strip().lower()), None)) is not None:
             return self.rows.column(name)
@@ -54,7 +65,7 @@ class RowValues:
 
     def _table(self, items: Sequence[str]) -> pa.Table:
         text = " , ".join(items)
-        columns = {name: self.rows.column(name) for name in self.rows.named_in(text)}
+        columns: dict[str, pa.Array] = {name: self.rows.column(name) for name in self.rows.named_in(text)}
         columns |= {name: column for name, column in self.columns.items() if quote(name) in text}
         return pa.table(columns) if columns else pa.table({"#nothing": pa.nulls(self.rows.size)})
 

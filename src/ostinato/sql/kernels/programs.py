@@ -1,0 +1,325 @@
+"""Conditions on the match so far as programs: steps for a stack, typed, in SQL's three-valued logic.
+
+A value is there, NULL, or bad: the outcome of an operation that DuckDB refuses, such as a sum that does not fit. Bad
+values matter only where the condition depends on them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import int64, struct_type, void
+from ostinato.sql.kernels.layout import (
+    ANSWER,
+    ASK,
+    ASKED,
+    BAD_VALUE,
+    COUNT,
+    FOUND,
+    FRAME_WORDS,
+    FROM_FIRST,
+    INWARDS,
+    NO,
+    OF_FLOATS,
+    ONWARDS,
+    SET,
+    STATE,
+    UNASKED,
+    YES,
+    Search,
+)
+
+SEARCH = struct_type(Search)
+THERE, NULL, BAD = range(3)  # kinds of values
+KIND, WHOLE = range(2)  # columns of the stack
+
+# Operators. Those of whole numbers have the bounds of their type as arguments.
+(
+    LOAD_INT,
+    LOAD_FLOAT,
+    CONSTANT_INT,
+    CONSTANT_FLOAT,
+    LOAD_TOTAL,
+    LOAD_COUNT,
+    LOAD_MEAN,
+    LOAD_LABEL,
+    LOAD_NUMBER,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    REMAINDER,
+    QUOTIENT,
+    ADD_FLOATS,
+    SUBTRACT_FLOATS,
+    MULTIPLY_FLOATS,
+    DIVIDE_FLOATS,
+    REMAINDER_FLOATS,
+    NEGATE,
+    ABSOLUTE,
+    NEGATE_FLOAT,
+    ABSOLUTE_FLOAT,
+    TO_FLOAT,
+    TO_SINGLE,
+    RESCALE,
+    COMPARE,
+    COMPARE_FLOATS,
+    DISTINCT,
+    DISTINCT_FLOATS,
+    AND,
+    OR,
+    NOT,
+    IS_NULL,
+    COALESCE,
+    CHOOSE,
+    PUSH_NULL,
+    REQUIRE,
+    ASK_ENGINE,
+) = range(39)
+LESS, EQUAL, GREATER = 1, 2, 4  # of COMPARE: which outcomes are true
+
+
+@subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
+def find_place(search: Search, place: int, partition: int, start: int, depth: int, base: int) -> int:
+    """The row that a place of a program is, in a match of so many rows; -1 where there is none."""
+    chosen, inwards = search.places[place, SET], search.places[place, INWARDS]
+    known = depth if chosen < 0 else search.frames[base + depth, FRAME_WORDS + chosen]
+    if inwards >= known:
+        return -1
+    at = inwards if search.places[place, FROM_FIRST] else known - 1 - inwards
+    if chosen >= 0:
+        at = search.frames[base + at, FRAME_WORDS + search.members.shape[0] + chosen]
+    row = start + at + search.places[place, ONWARDS]
+    return row if search.firsts[partition] <= row < search.lasts[partition] else -1
+
+
+@subroutine(int64(int64, int64))
+def order(left: int, right: int) -> int:
+    return LESS if left < right else GREATER if left > right else EQUAL
+
+
+@subroutine(int64(SEARCH, int64))
+def order_floats(search: Search, top: int) -> int:
+    """NaN is equal to itself and greater than all others."""
+    left, right = search.float_stack[top], search.float_stack[top + 1]
+    if np.isnan(left) or np.isnan(right):
+        return order(np.int64(np.isnan(left)), np.int64(np.isnan(right)))
+    return LESS if left < right else GREATER if left > right else EQUAL
+
+
+@subroutine(void(SEARCH, int64, int64, int64, int64))
+def _whole_operator(search: Search, op: int, top: int, low: int, high: int) -> None:
+    """An operator of two whole numbers that are there."""
+    stack = search.stack
+    a, b = stack[top, WHOLE], stack[top + 1, WHOLE]
+    about = 0.0
+    if op == ADD:
+        result, about = a + b, np.float64(a) + np.float64(b)
+    elif op == SUBTRACT:
+        result, about = a - b, np.float64(a) - np.float64(b)
+    elif op == MULTIPLY:
+        result, about = a * b, np.float64(a) * np.float64(b)
+    elif b == 0 or (b == -1 and a == low):
+        stack[top, KIND] = BAD
+        return
+    else:  # truncated towards zero
+        quotient = abs(a) // abs(b)
+        quotient = quotient if (a < 0) == (b < 0) else -quotient
+        result = quotient if op == QUOTIENT else a - quotient * b
+    if abs(about) > 9.2e18 or result < low or result > high:
+        stack[top, KIND] = BAD
+    stack[top, WHOLE] = result
+
+
+@subroutine(void(SEARCH, int64, int64))
+def _float_operator(search: Search, op: int, top: int) -> None:
+    floats = search.float_stack
+    a, b = floats[top], floats[top + 1]
+    if op == ADD_FLOATS:
+        floats[top] = a + b
+    elif op == SUBTRACT_FLOATS:
+        floats[top] = a - b
+    elif op == MULTIPLY_FLOATS:
+        floats[top] = a * b
+    elif op == DIVIDE_FLOATS:
+        if b == 0:
+            floats[top] = np.nan if a == 0 or np.isnan(a) else np.inf if (a > 0) == (np.copysign(1.0, b) > 0) else -np.inf
+        else:
+            floats[top] = a / b
+    else:
+        floats[top] = np.nan if b == 0 or np.isinf(a) else np.fmod(a, b)
+
+
+@subroutine(void(SEARCH, int64, int64, int64, int64))
+def _one_operand(search: Search, op: int, top: int, low: int, high: int) -> None:
+    stack, floats = search.stack, search.float_stack
+    whole = stack[top, WHOLE]
+    if op == NEGATE or op == ABSOLUTE:
+        if whole == low and low < 0:
+            stack[top, KIND] = BAD
+        elif op == NEGATE or whole < 0:
+            stack[top, WHOLE] = -whole
+    elif op == NEGATE_FLOAT:
+        floats[top] = -floats[top]
+    elif op == ABSOLUTE_FLOAT:
+        floats[top] = abs(floats[top])
+    elif op == TO_FLOAT:  # of a decimal with so many digits after the point as `low` has zeros
+        floats[top] = np.float64(whole) / np.float64(low) if low > 1 else np.float64(whole)
+    elif op == TO_SINGLE:
+        floats[top] = np.float64(np.float32(floats[top]))
+    elif op == RESCALE:
+        if abs(np.float64(whole) * np.float64(low)) > 9.2e18:
+            stack[top, KIND] = BAD
+        stack[top, WHOLE] = whole * low
+
+
+@subroutine(void(SEARCH, int64, int64))
+def _connect(search: Search, op: int, top: int) -> None:
+    """AND and OR: one decisive value is enough."""
+    stack = search.stack
+    decisive = 0 if op == AND else 1
+    left, right = stack[top, KIND], stack[top + 1, KIND]
+    if (left == THERE and stack[top, WHOLE] == decisive) or (right == THERE and stack[top + 1, WHOLE] == decisive):
+        stack[top, KIND], stack[top, WHOLE] = THERE, decisive
+    elif left == BAD or right == BAD:
+        stack[top, KIND] = BAD
+    elif left == NULL or right == NULL:
+        stack[top, KIND] = NULL
+    else:
+        stack[top, WHOLE] = 1 - decisive
+
+
+@subroutine(void(SEARCH, int64, int64, int64, int64))
+def _move(search: Search, to: int, at: int, _a: int, _b: int) -> None:
+    search.stack[to, KIND], search.stack[to, WHOLE] = search.stack[at, KIND], search.stack[at, WHOLE]
+    search.float_stack[to] = search.float_stack[at]
+
+
+@subroutine(void(SEARCH, int64, int64, int64))
+def _load_total(search: Search, op: int, total: int, frame_top: int) -> None:
+    """frame_top: the frame and the top of the stack, packed."""
+    frame, top = frame_top >> 16, frame_top & 0xFFFF
+    sets, totals = search.members.shape[0], search.totals.shape[0]
+    count_at = FRAME_WORDS + 2 * sets + total
+    count = search.frames[frame, count_at]
+    whole, floating = search.frames[frame, count_at + totals], search.float_frames[frame, total]
+    if op == LOAD_COUNT:
+        search.stack[top, KIND], search.stack[top, WHOLE] = THERE, count
+        return
+    search.stack[top, KIND] = THERE if count > 0 else NULL
+    search.stack[top, WHOLE], search.float_stack[top] = whole, floating
+    if op == LOAD_MEAN and count > 0:
+        value = floating if search.totals[total, OF_FLOATS] else np.float64(whole)
+        search.float_stack[top] = value / np.float64(count)
+
+
+@subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
+def holds(search: Search, variable: int, partition: int, start: int, depth: int, base: int) -> int:
+    """Whether the condition of a variable is TRUE for the last row of a match of so many rows: NO or YES, or ASK or
+    BAD_VALUE, which are no answers."""
+    steps, stack, floats = search.steps, search.stack, search.float_stack
+    top = -1
+    for step in range(search.programs[variable], search.programs[variable + 1]):
+        op, a, b = steps[step, 0], steps[step, 1], steps[step, 2]
+        if op <= LOAD_FLOAT:
+            top += 1
+            row = start + depth - 1 if b < 0 else find_place(search, b, partition, start, depth, base)
+            if op == LOAD_INT:
+                stack[top, KIND] = NULL if row < 0 or search.int_nulls[a, row] else THERE
+                if row >= 0:
+                    stack[top, WHOLE] = search.ints[a, row]
+            else:
+                stack[top, KIND] = NULL if row < 0 or search.float_nulls[a, row] else THERE
+                if row >= 0:
+                    floats[top] = search.floats[a, row]
+        elif op == CONSTANT_INT:
+            top += 1
+            stack[top, KIND], stack[top, WHOLE] = THERE, a
+        elif op == CONSTANT_FLOAT:
+            top += 1
+            stack[top, KIND], floats[top] = THERE, search.constants[a]
+        elif op == PUSH_NULL:
+            top += 1
+            stack[top, KIND] = NULL
+        elif op <= LOAD_MEAN:
+            top += 1
+            _load_total(search, op, a, (base + depth) << 16 | top)
+        elif op == LOAD_LABEL:
+            top += 1
+            row = find_place(search, a, partition, start, depth, base)
+            inside = start <= row < start + depth
+            stack[top, KIND] = THERE if inside else NULL
+            if inside:
+                state = search.frames[base + row - start + 1, STATE]
+                stack[top, WHOLE] = search.labels[search.variables[state]]
+        elif op == LOAD_NUMBER:
+            top += 1
+            stack[top, KIND], stack[top, WHOLE] = THERE, search.attempts[partition, FOUND] + 1
+        elif op <= REMAINDER_FLOATS:
+            top -= 1
+            worse = max(stack[top, KIND], stack[top + 1, KIND])
+            stack[top, KIND] = worse
+            if worse == THERE:
+                if op <= QUOTIENT:
+                    _whole_operator(search, op, top, a, b)
+                else:
+                    _float_operator(search, op, top)
+        elif op <= RESCALE:
+            if stack[top, KIND] == THERE:
+                _one_operand(search, op, top, a, b)
+        elif op <= COMPARE_FLOATS:
+            top -= 1
+            worse = max(stack[top, KIND], stack[top + 1, KIND])
+            stack[top, KIND] = worse
+            if worse == THERE:
+                outcome = (
+                    order(stack[top, WHOLE], stack[top + 1, WHOLE]) if op == COMPARE else order_floats(search, top)
+                )
+                stack[top, WHOLE] = np.int64(outcome & a != 0)
+        elif op <= DISTINCT_FLOATS:
+            top -= 1
+            left, right = stack[top, KIND], stack[top + 1, KIND]
+            if left == BAD or right == BAD:
+                stack[top, KIND] = BAD
+            else:
+                if left == THERE and right == THERE:
+                    outcome = (
+                        order(stack[top, WHOLE], stack[top + 1, WHOLE]) if op == DISTINCT else order_floats(search, top)
+                    )
+                    differ = outcome != EQUAL
+                else:
+                    differ = left != right
+                stack[top, KIND], stack[top, WHOLE] = THERE, np.int64(differ)
+        elif op <= OR:
+            top -= 1
+            _connect(search, op, top)
+        elif op == NOT:
+            stack[top, WHOLE] = 1 - stack[top, WHOLE]
+        elif op == IS_NULL:
+            if stack[top, KIND] != BAD:
+                stack[top, WHOLE] = np.int64(stack[top, KIND] == NULL)
+                stack[top, KIND] = THERE
+        elif op == COALESCE:
+            top -= 1
+            if stack[top, KIND] == NULL:
+                _move(search, top, top + 1, 0, 0)
+        elif op == CHOOSE:  # condition, value where it is TRUE, value otherwise
+            top -= 2
+            if stack[top, KIND] != BAD:
+                passed = stack[top, KIND] == THERE and stack[top, WHOLE] != 0
+                _move(search, top, top + 1 if passed else top + 2, 0, 0)
+        elif op == REQUIRE:
+            if stack[top, KIND] == BAD:
+                return BAD_VALUE
+            if stack[top, KIND] == NULL or stack[top, WHOLE] == 0:
+                return NO
+            top -= 1
+        elif search.state[ANSWER] == UNASKED:
+            search.state[ASKED] = a
+            return ASK
+        else:
+            answer = search.state[ANSWER]
+            search.state[ANSWER] = UNASKED
+            if answer == NO:
+                return NO
+    return YES

@@ -1,0 +1,288 @@
+"""The matches of patterns whose conditions look at the match so far: a search in the order of preferment.
+
+It goes one row further along the first target that can be taken, and back where none is left. A frame for each row of
+the match that is sought holds where the search is there, and what conditions read of the match up to that row. What is
+known to lead nowhere is not tried again: a state before a row, together with all that conditions after it may read.
+
+At the end of the rows that are known so far the search waits, and goes on there when there are more.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ostinato.core.columns.intern import mix
+from ostinato.core.jit import kernel, subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type, uint64, void
+from ostinato.sql.automaton.build import ACCEPT, ACCEPT_AT_END, AT_FIRST, ELSEWHERE
+from ostinato.sql.kernels.layout import (
+    ASK,
+    BAD_VALUE,
+    BUDGET,
+    CLOSED,
+    COUNT,
+    CURSOR,
+    DEPTH,
+    DONE,
+    FOUND,
+    FRAME_WORDS,
+    FRAMES_FULL,
+    FUNCTION,
+    LEAST,
+    LIVE_FIRST,
+    LIVE_LABELS,
+    LIVE_LAST,
+    LIVE_START,
+    LIVE_TOTAL,
+    MATCHES,
+    MATCHES_FULL,
+    MOST_TRIED,
+    NO,
+    OF_FLOATS,
+    PARTITION,
+    PATH_FULL,
+    PAUSED,
+    START,
+    STATE,
+    SUM,
+    TOO_LONG,
+    TOTAL_SET,
+    TRIED,
+    USED,
+    VALUES,
+    Search,
+)
+from ostinato.sql.kernels.programs import holds
+from ostinato.sql.kernels.walk import is_alive, resume
+
+SEARCH = struct_type(Search)
+MEMORISE_AFTER = 64  # rows tried for one match
+
+
+@subroutine(boolean(SEARCH, int64, int64, int64, int64))
+def _take_row(search: Search, state: int, row: int, place: int, frame: int) -> bool:
+    """Fill the frame after `frame`, where the row at a place in the match is mapped; False where a sum does not fit."""
+    frames, members, totals = search.frames, search.members, search.totals
+    variable = search.variables[state]
+    sets = members.shape[0]
+    then = frame + 1
+    first_total = FRAME_WORDS + 2 * sets
+    base = frame - place
+    for chosen in range(sets):
+        count = frames[frame, FRAME_WORDS + chosen]
+        if members[chosen, variable]:
+            frames[base + count, FRAME_WORDS + sets + chosen] = place
+            count += 1
+        frames[then, FRAME_WORDS + chosen] = count
+    fits = True
+    for total in range(totals.shape[0]):
+        at = first_total + total
+        count, whole, floating = frames[frame, at], frames[frame, at + totals.shape[0]], search.float_frames[frame, total]
+        chosen, column = totals[total, TOTAL_SET], totals[total, VALUES]
+        if chosen < 0 or members[chosen, variable]:
+            function = totals[total, FUNCTION]
+            if totals[total, OF_FLOATS]:
+                if not search.float_nulls[column, row]:
+                    value = search.floats[column, row]
+                    if function == SUM:
+                        floating += value
+                    elif function != COUNT:
+                        lower = value < floating or (np.isnan(floating) and not np.isnan(value))
+                        higher = value > floating or (np.isnan(value) and not np.isnan(floating))
+                        if count == 0 or (lower if function == LEAST else higher):
+                            floating = value
+                    count += 1
+            elif column < 0:
+                count += 1
+            elif not search.int_nulls[column, row]:
+                added = search.ints[column, row]
+                if function == SUM:
+                    if (added >= 0) != (whole + added >= whole):
+                        fits = False
+                    whole += added
+                elif function != COUNT and (count == 0 or (added < whole if function == LEAST else added > whole)):
+                    whole = added
+                count += 1
+        frames[then, at], frames[then, at + totals.shape[0]] = count, whole
+        search.float_frames[then, total] = floating
+    frames[then, STATE], frames[then, CURSOR] = state, search.ends[state]
+    return fits
+
+
+@subroutine(uint64(uint64, int64))
+def _add(print_: int, value: int) -> int:
+    """A fingerprint with one more value in it."""
+    return mix(print_ ^ np.uint64(value)) * np.uint64(0xD6E8FEB86659FD93) + np.uint64(0x9E3779B97F4A7C15)
+
+
+@subroutine(uint64(SEARCH, int64, int64, int64, uint64))
+def _fingerprint(search: Search, start: int, depth: int, base: int, seed: int) -> int:
+    """Of a state before a row, and what conditions after it may read."""
+    frames, live = search.frames, search.live
+    frame = base + depth
+    state = frames[frame, STATE]
+    sets, totals = search.members.shape[0], search.totals.shape[0]
+    found = _add(_add(seed, state), start + depth)
+    for at in range(search.live_ends[state], search.live_ends[state + 1]):
+        kind, what, inwards = live[at, 0], live[at, 1], live[at, 2]
+        if kind == LIVE_START:
+            found = _add(found, start)
+        elif kind == LIVE_LABELS:
+            for row in range(depth):
+                found = _add(found, search.variables[frames[base + row + 1, STATE]])
+        elif kind == LIVE_TOTAL:
+            count_at = FRAME_WORDS + 2 * sets + what
+            found = _add(_add(found, frames[frame, count_at]), frames[frame, count_at + totals])
+            if search.totals[what, OF_FLOATS]:
+                found = _add(found, search.float_bits[frame, what])
+        else:
+            count = frames[frame, FRAME_WORDS + what]
+            found = _add(found, min(count, inwards + 1))
+            if kind == LIVE_FIRST and inwards < count:
+                found = _add(found, start + frames[base + inwards, FRAME_WORDS + sets + what])
+            elif kind == LIVE_LAST:
+                for back in range(min(count, inwards + 1)):
+                    found = _add(found, start + frames[base + count - 1 - back, FRAME_WORDS + sets + what])
+    return found
+
+
+@subroutine(boolean(SEARCH, int64, int64, int64, boolean))
+def _known_to_fail(search: Search, start: int, depth: int, base: int, insert: bool) -> bool:
+    """Whether the search has been here, in vain; or write down that it has."""
+    failed, counts = search.failed, search.counts
+    one = _fingerprint(search, start, depth, base, np.uint64(0x243F6A8885A308D3))
+    other = _fingerprint(search, start, depth, base, np.uint64(0x13198A2E03707344)) | np.uint64(1)
+    mask = failed.shape[0] - 1
+    slot = np.int64(one) & mask
+    while failed[slot, 1] != 0:
+        if failed[slot, 0] == one and failed[slot, 1] == other:
+            return True
+        slot = (slot + 1) & mask
+    if insert:
+        if 2 * counts[0] > failed.shape[0]:
+            failed[:] = 0
+            counts[0] = 0
+            slot = np.int64(one) & mask
+        failed[slot, 0], failed[slot, 1] = one, other
+        counts[0] += 1
+    return False
+
+
+@subroutine(void(SEARCH, int64))
+def _begin(search: Search, frame: int) -> None:
+    """The frame before the first row."""
+    search.frames[frame, FRAME_WORDS:] = 0
+    search.float_frames[frame, :] = 0.0
+    search.state[TRIED] = 0
+    search.tried[:] = 0
+
+
+@subroutine(int64(SEARCH, int64, int64))
+def _report(search: Search, partition: int, base: int) -> int:
+    """Write a match down, and where the search goes on; DONE, or why it could not be written."""
+    state, path, attempts = search.state, search.path, search.attempts
+    start, depth = attempts[partition, START], attempts[partition, DEPTH]
+    if state[MATCHES] == search.starts.size:
+        return MATCHES_FULL
+    if state[USED] + depth > path.size:
+        return PATH_FULL
+    for place in range(depth):
+        path[state[USED] + place] = search.frames[base + place + 1, STATE]
+    then = resume(search, start, depth)
+    if then < 0:
+        return -then
+    found = state[MATCHES]
+    attempts[partition, FOUND] += 1
+    search.starts[found], search.lengths[found] = start, depth
+    search.numbers[found] = attempts[partition, FOUND]
+    state[MATCHES], state[USED] = found + 1, state[USED] + depth
+    attempts[partition, START], attempts[partition, DEPTH] = then, -1
+    return DONE
+
+
+@subroutine(int64(SEARCH, int64))
+def _search_partition(search: Search, partition: int) -> int:
+    state, edges, ends, codes, frames = search.state, search.edges, search.ends, search.codes, search.frames
+    allowed, attempts, programs = search.allowed, search.attempts, search.programs
+    base = search.bases[min(partition, search.bases.size - 1)]
+    room = search.rooms[min(partition, search.rooms.size - 1)]
+    end = search.lasts[partition]
+    closed = state[CLOSED] != 0
+    while True:
+        start, depth = attempts[partition, START], attempts[partition, DEPTH]
+        if depth < 0:
+            first = AT_FIRST if start == search.begun[partition] else ELSEWHERE
+            while start < end and not is_alive(search, start, end, first):
+                start += 1
+                first = ELSEWHERE
+            attempts[partition, START] = start
+            if start >= end:
+                return DONE
+            depth = 0
+            _begin(search, base)
+            frames[base, STATE], frames[base, CURSOR] = first, ends[first]
+        while True:
+            frame = base + depth
+            at = frames[frame, STATE]
+            cursor = frames[frame, CURSOR]
+            if cursor == ends[at + 1]:
+                if state[TRIED] > MEMORISE_AFTER and depth > 0:
+                    _known_to_fail(search, start, depth, base, True)
+                depth -= 1
+                if depth < 0:  # no match starts here
+                    break
+                continue
+            to = edges[cursor]
+            row = start + depth
+            if to == ACCEPT or (to == ACCEPT_AT_END and row == end and closed):
+                attempts[partition, DEPTH] = depth
+                status = _report(search, partition, base)
+                if status != DONE:
+                    return status
+                depth = -2
+                break
+            if row == end and not closed:
+                attempts[partition, DEPTH] = depth
+                return DONE
+            if to < 0 or row == end or not allowed[codes[row], to] or not is_alive(search, row + 1, end, to):
+                frames[frame, CURSOR] = cursor + 1
+                continue
+            if depth + 2 > room:
+                attempts[partition, DEPTH] = depth
+                return FRAMES_FULL
+            fits = _take_row(search, to, row, depth, frame)
+            variable = search.variables[to]
+            if programs[variable + 1] > programs[variable]:
+                answer = holds(search, variable, partition, start, depth + 1, base) if fits else np.int64(BAD_VALUE)
+                if answer == ASK or answer == BAD_VALUE:
+                    attempts[partition, DEPTH] = depth
+                    return answer
+                search.tried[variable] += 1
+                if answer == NO:
+                    frames[frame, CURSOR] = cursor + 1
+                    state[TRIED] += 1
+                    state[BUDGET] -= 1
+                    continue
+            frames[frame, CURSOR] = cursor + 1
+            depth += 1
+            state[TRIED] += 1
+            state[BUDGET] -= 1
+            if state[TRIED] > MEMORISE_AFTER and _known_to_fail(search, start, depth, base, False):
+                depth -= 1
+            if state[BUDGET] < 0:
+                attempts[partition, DEPTH] = depth
+                return TOO_LONG if state[TRIED] > state[MOST_TRIED] else PAUSED
+        if depth == -1:
+            attempts[partition, START], attempts[partition, DEPTH] = start + 1, -1
+
+
+@kernel(int64(SEARCH))
+def search_rows(search: Search) -> int:
+    """Go on with the search in the partitions that are touched, from state[PARTITION] on."""
+    state = search.state
+    while state[PARTITION] < search.touched.size:
+        status = _search_partition(search, search.touched[state[PARTITION]])
+        if status != DONE:
+            return status
+        state[PARTITION] += 1
+    return DONE

@@ -1,0 +1,462 @@
+"""Conditions on the match so far as programs of kernels/programs.py.
+
+An expression is parsed as DuckDB's. Its parts that read one row alone are evaluated by DuckDB over all rows, and so are
+constants; DuckDB also says the type of every other part. What is left are comparisons, arithmetic and logic over the
+values at a few rows of the match. What a program cannot hold raises Unsupported.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels.layout import (
+    COUNT,
+    GREATEST,
+    LEAST,
+    LIVE_FIRST,
+    LIVE_LABELS,
+    LIVE_LAST,
+    LIVE_START,
+    LIVE_TOTAL,
+    SUM,
+)
+from ostinato.sql.plan.row_terms import step_of
+from ostinato.sql.runtime.kinds import Kind, can_be_stored, kind_of
+from ostinato.sql.runtime.live_reads import Read
+from ostinato.sql.runtime.registers import ALL_ROWS, NOW, Registers, Text, stored_ints
+from ostinato.sql.runtime.row_values import RowValues, to_bytes
+from ostinato.sql.syntax import nodes as n
+
+
+class Unsupported(Exception):
+    """A program cannot hold this."""
+
+
+TERM = re.compile(r'"#(\d+)"')
+_BOOLEAN = Kind("BOOLEAN", "bool")
+_COMPARISONS: dict[type, int] = {
+    exp.LT: p.LESS,
+    exp.LTE: p.LESS | p.EQUAL,
+    exp.EQ: p.EQUAL,
+    exp.NEQ: p.LESS | p.GREATER,
+    exp.GTE: p.GREATER | p.EQUAL,
+    exp.GT: p.GREATER,
+}
+_WHOLE = {exp.Add: p.ADD, exp.Sub: p.SUBTRACT, exp.Mul: p.MULTIPLY, exp.Mod: p.REMAINDER, exp.IntDiv: p.QUOTIENT}
+_FLOAT = {exp.Add: p.ADD_FLOATS, exp.Sub: p.SUBTRACT_FLOATS, exp.Mul: p.MULTIPLY_FLOATS, exp.Mod: p.REMAINDER_FLOATS}
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """A part of an expression that reads one row: its text over that row, and the place."""
+
+    text: str
+    place: int
+
+
+@dataclass
+class ConditionCompiler:
+    """Compiles the conditions of one variable; `terms` are those of the condition, named "#0", "#1" and so on."""
+
+    match: n.MatchRecognize
+    variable: str
+    terms: tuple[n.Term, ...]
+    values: RowValues
+    registers: Registers
+    steps: list[tuple[int, Any, Any]] = field(default_factory=list)
+    reads: set[Read] = field(default_factory=set)
+    parts: dict[str, tuple[RowPart | int, Kind]] = field(default_factory=dict)  # what "@0" and so on stand for
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        return self.values.rows.source.connection
+
+    def compile(self, condition: exp.Expression) -> None:
+        """Add the steps of a condition that must be TRUE."""
+        outer = self._without_rows(condition.copy())
+        self._emit(outer, _BOOLEAN)
+        self.steps.append((p.REQUIRE, 0, 0))
+
+    # Parts that read one row.
+
+    def _without_rows(self, node: exp.Expression) -> exp.Expression:
+        """The expression with a name for each largest part that reads one row, and for each total."""
+        places = self._places(node)
+        if None not in places and len(places) <= 1:
+            return self._row_part(node, places.pop()) if places else node
+        if isinstance(node, exp.Column):
+            return self._named_term(self._term(node))
+        if isinstance(node, exp.Query | exp.Lambda):
+            raise Unsupported
+        for child in list(node.iter_expressions()):
+            child.replace(self._without_rows(child))
+        return node
+
+    def _places(self, node: exp.Expression) -> set[int | None]:
+        """The rows that an expression reads; None stands for what is no row."""
+        found: set[int | None] = set()
+        for column in node.find_all(exp.Column, exp.Star):
+            term = self._term(column) if isinstance(column, exp.Column) else None
+            found.add(NOW if term is None else self._place(term))
+        return found
+
+    def _term(self, column: exp.Expression) -> n.Term | None:
+        named = TERM.fullmatch(f'"{column.name}"') if not column.args.get("table") else None
+        return self.terms[int(named[1])] if named else None
+
+    def _place(self, term: n.Term) -> int | None:
+        if step_of(self.match, self.variable, term) is not None:
+            return NOW
+        if not isinstance(term, n.Navigation) or term.value.terms:
+            return None
+        return self._navigation(term)
+
+    def _navigation(self, term: n.Navigation) -> int:
+        chosen = self.registers.set(self.match.members(term.variable))
+        from_first = term.end == "FIRST"
+        return self.registers.place(chosen, from_first, term.skip, term.step)
+
+    def _row_part(self, node: exp.Expression, place: int | None) -> exp.Expression:
+        assert place is not None
+        text = node.sql("duckdb")
+
+        def written(found: re.Match[str]) -> str:
+            term = self.terms[int(found[1])]
+            if place == NOW:
+                return self.values.term(term, self.variable)
+            assert isinstance(term, n.Navigation)
+            return f"({term.value.render(lambda inner: '')})"
+
+        part = RowPart(TERM.sub(written, text), place)
+        return self._named(part, self._kind(self.values.types([part.text])[0]))
+
+    def _named(self, part: RowPart | int, kind: Kind) -> exp.Expression:
+        name = f"@{len(self.parts)}"
+        self.parts[name] = part, kind
+        return exp.Column(this=exp.Identifier(this=name, quoted=True))
+
+    def _named_term(self, term: n.Term | None) -> exp.Expression:
+        """A total, a label or the number of the match: something that steps load."""
+        if isinstance(term, n.MatchNumber):
+            self.reads.add(Read(LIVE_START))
+            return self._loaded(p.LOAD_NUMBER, 0, "BIGINT")
+        if isinstance(term, n.Navigation) and term.value.parts == (n.Classifier(),):
+            place = self._navigation(term)
+            self._read_place(place)
+            self.reads.add(Read(LIVE_LABELS))
+            return self._loaded(p.LOAD_LABEL, place, "VARCHAR")
+        if isinstance(term, n.Aggregate) and term.plain and len(term.arguments) < 2:
+            return self._total(term)
+        raise Unsupported
+
+    def _loaded(self, op: int, argument: int, type_name: str) -> exp.Expression:
+        return self._named(op << 32 | argument, self._kind(type_name))
+
+    def _total(self, term: n.Aggregate) -> exp.Expression:
+        chosen = self.registers.set(self.match.members(term.variable))
+        if not term.arguments:
+            if term.function != "count":
+                raise Unsupported
+            total = self.registers.total(chosen, COUNT, -1, False)
+            self.reads.add(Read(LIVE_TOTAL, total))
+            return self._loaded(p.LOAD_COUNT, total, "BIGINT")
+        (argument,) = term.arguments
+        if argument.terms or term.function not in ("count", "sum", "avg", "mean", "min", "max"):
+            raise Unsupported
+        text = f"({argument.render(lambda inner: '')})"
+        (given,), (result,) = self.values.types([text]), self.values.types([f"{term.function}({text})"])
+        kind = self._kind(given)
+        if term.function == "count":
+            kind, text, function, op = _BOOLEAN, f"CASE WHEN {text} IS NOT NULL THEN true END", COUNT, p.LOAD_COUNT
+        elif term.function in ("min", "max"):
+            function, op = (LEAST if term.function == "min" else GREATEST), p.LOAD_TOTAL
+        else:
+            function, op = SUM, p.LOAD_TOTAL if term.function == "sum" else p.LOAD_MEAN
+            if kind.name == "single":
+                kind = self._kind("DOUBLE")
+            if kind.name not in ("int", "float") or (op == p.LOAD_MEAN and kind.scale):
+                raise Unsupported
+        total = self.registers.total(chosen, function, self._column(text, kind), kind.is_float)
+        self.reads.add(Read(LIVE_TOTAL, total))
+        return self._loaded(op, total, result)
+
+    def _column(self, text: str, kind: Kind) -> int:
+        if not can_be_stored(kind):
+            raise Unsupported
+        return self.registers.column(text, kind)
+
+    def _read_place(self, place: int) -> None:
+        chosen, from_first, inwards, _ = self.registers.places[place]
+        if chosen == ALL_ROWS:
+            if from_first or inwards:
+                self.reads.add(Read(LIVE_START))
+        else:
+            self.reads.add(Read(LIVE_FIRST if from_first else LIVE_LAST, chosen, inwards))
+
+    # Types.
+
+    def _kind(self, type_name: str) -> Kind:
+        kind = kind_of(type_name)
+        if kind is None:
+            raise Unsupported
+        return kind
+
+    def _type(self, text: str) -> str:
+        """The type that DuckDB gives to an expression over parts."""
+        given = ", ".join(f'CAST(NULL AS {kind.type}) AS "{name}"' for name, (_, kind) in self.parts.items())
+        source = f" FROM (SELECT {given})" if given else ""
+        try:
+            return str(self.connection.sql(f"DESCRIBE SELECT {text} AS c{source}").fetchall()[0][1])
+        except duckdb.Error:
+            raise Unsupported from None
+
+    def _common(self, nodes: Iterable[exp.Expression]) -> Kind:
+        """The type in which values are compared."""
+        found = self._type("[" + ", ".join(node.sql("duckdb") for node in nodes) + "]")
+        return self._kind(found.removesuffix("[]"))
+
+    # Steps.
+
+    def _emit(self, node: exp.Expression, wanted: Kind) -> None:
+        """Steps that leave the value of an expression, as the wanted kind."""
+        if isinstance(node, exp.Paren):
+            self._emit(node.this, wanted)
+        elif isinstance(node, exp.Column) and node.name in self.parts:
+            self._emit_part(*self.parts[node.name], wanted)
+        elif not list(node.find_all(exp.Column)):
+            self._emit_constant(node.sql("duckdb"), wanted)
+        else:
+            emit = next((each for kind, each in _EMITTERS.items() if isinstance(node, kind)), None)
+            if emit is None:
+                raise Unsupported
+            emit(self, node, wanted)
+
+    def _emit_part(self, part: RowPart | int, kind: Kind, wanted: Kind) -> None:
+        if isinstance(part, RowPart):
+            column = self._column(part.text, wanted)
+            if part.place != NOW:
+                self._read_place(part.place)
+            self.steps.append((p.LOAD_FLOAT if wanted.is_float else p.LOAD_INT, column, part.place))
+        else:
+            self.steps.append((part >> 32, part & 0xFFFFFFFF, 0))
+            self._convert(kind, wanted)
+
+    def _emit_constant(self, text: str, wanted: Kind) -> None:
+        try:
+            table = self.connection.sql(f"SELECT CAST(({text}) AS {wanted.type}) AS c").to_arrow_table()
+        except duckdb.Error:
+            raise Unsupported from None
+        column = table.column(0).chunk(0)
+        if column.null_count:
+            self.steps.append((p.PUSH_NULL, 0, 0))
+        elif wanted.name == "text":
+            self.steps.append((p.CONSTANT_INT, Text(column[0].as_py()), 0))
+        elif wanted.name == "interval":
+            self.steps.append((p.CONSTANT_INT, _microseconds(column[0].as_py()), 0))
+        elif wanted.is_float:
+            self.steps.append((p.CONSTANT_FLOAT, self.registers.constant(float(column[0].as_py())), 0))
+        else:
+            stored = to_bytes(column) if wanted.name == "bool" else stored_ints(column)
+            self.steps.append((p.CONSTANT_INT, int(stored[0]), 0))
+
+    def _convert(self, kind: Kind, wanted: Kind) -> None:
+        if kind == wanted or (kind.name, wanted.name) == ("single", "float"):
+            return
+        if kind.name == "int" and wanted.name == "int" and wanted.scale >= kind.scale:
+            if wanted.scale > kind.scale:
+                self.steps.append((p.RESCALE, 10 ** (wanted.scale - kind.scale), 0))
+        elif kind.name == "int" and wanted.name == "float":
+            self.steps.append((p.TO_FLOAT, 10**kind.scale, 0))
+        elif kind.name == "float" and wanted.name == "single":
+            self.steps.append((p.TO_SINGLE, 0, 0))
+        else:
+            raise Unsupported
+
+    # Operators.
+
+    def _emit_logic(self, node: exp.Expression, wanted: Kind) -> None:
+        if isinstance(node, exp.Not):
+            self._emit(node.this, _BOOLEAN)
+            self.steps.append((p.NOT, 0, 0))
+        else:
+            self._emit(node.this, _BOOLEAN)
+            self._emit(node.expression, _BOOLEAN)
+            self.steps.append((p.AND if isinstance(node, exp.And) else p.OR, 0, 0))
+        self._convert(_BOOLEAN, wanted)
+
+    def _emit_comparison(self, node: exp.Expression, wanted: Kind) -> None:
+        self._compare(node.this, node.expression, (p.COMPARE, p.COMPARE_FLOATS), _COMPARISONS[type(node)])
+        self._convert(_BOOLEAN, wanted)
+
+    def _compare(self, left: exp.Expression, right: exp.Expression, ops: tuple[int, int], outcomes: int) -> None:
+        kind = self._common((left, right))
+        self._emit(left, kind)
+        self._emit(right, kind)
+        self.steps.append((ops[kind.is_float], outcomes, 0))
+
+    def _emit_distinct(self, node: exp.Expression, wanted: Kind) -> None:
+        self._compare(node.this, node.expression, (p.DISTINCT, p.DISTINCT_FLOATS), 0)
+        if isinstance(node, exp.NullSafeEQ):
+            self.steps.append((p.NOT, 0, 0))
+        self._convert(_BOOLEAN, wanted)
+
+    def _emit_between(self, node: exp.Expression, wanted: Kind) -> None:
+        low, high = node.args["low"], node.args["high"]
+        kind = self._common((node.this, low, high))
+        for bound, outcomes in ((low, p.GREATER | p.EQUAL), (high, p.LESS | p.EQUAL)):
+            self._emit(node.this, kind)
+            self._emit(bound, kind)
+            self.steps.append((p.COMPARE_FLOATS if kind.is_float else p.COMPARE, outcomes, 0))
+        self.steps.append((p.AND, 0, 0))
+        self._convert(_BOOLEAN, wanted)
+
+    def _emit_in(self, node: exp.Expression, wanted: Kind) -> None:
+        listed = node.args.get("expressions")
+        if not listed:
+            raise Unsupported
+        kind = self._common((node.this, *listed))
+        for place, each in enumerate(listed):
+            self._emit(node.this, kind)
+            self._emit(each, kind)
+            self.steps.append((p.COMPARE_FLOATS if kind.is_float else p.COMPARE, p.EQUAL, 0))
+            if place:
+                self.steps.append((p.OR, 0, 0))
+        self._convert(_BOOLEAN, wanted)
+
+    def _emit_is(self, node: exp.Expression, wanted: Kind) -> None:
+        asked = node.expression
+        if isinstance(asked, exp.Null):
+            self._emit(node.this, self._kind(self._type(node.this.sql("duckdb"))))
+            self.steps.append((p.IS_NULL, 0, 0))
+        elif isinstance(asked, exp.Boolean):
+            self._emit(node.this, _BOOLEAN)
+            self._emit(asked, _BOOLEAN)
+            self.steps += [(p.DISTINCT, 0, 0), (p.NOT, 0, 0)]
+        else:
+            raise Unsupported
+        self._convert(_BOOLEAN, wanted)
+
+    def _emit_arithmetic(self, node: exp.Expression, wanted: Kind) -> None:
+        result = self._kind(self._type(node.sql("duckdb")))
+        if result.is_float:
+            if type(node) not in _FLOAT:
+                raise Unsupported
+            self._operands(node, result, result)
+            self.steps.append((_FLOAT[type(node)], 0, 0))
+            if result.name == "single":
+                self.steps.append((p.TO_SINGLE, 0, 0))
+        elif result.name == "int":
+            operands = [self._kind(self._type(each.sql("duckdb"))) for each in (node.this, node.expression)]
+            if isinstance(node, exp.Mul) and result.scale:
+                self._operands(node, *operands)
+            elif isinstance(node, exp.Sub) and operands[0].type == operands[1].type == "DATE":
+                self._operands(node, *operands)
+            else:
+                if any(each.name != "int" for each in operands):
+                    raise Unsupported
+                self._operands(node, result, result)
+            self.steps.append((_WHOLE[type(node)], result.low, result.high))
+        elif result.name == "interval" and isinstance(node, exp.Sub):
+            left, right = (self._kind(self._type(each.sql("duckdb"))) for each in (node.this, node.expression))
+            if left != right or left.type not in ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE"):
+                raise Unsupported
+            self._operands(node, left, right)
+            self.steps.append((p.SUBTRACT, result.low, result.high))
+        else:
+            raise Unsupported
+        self._convert(result, wanted)
+
+    def _operands(self, node: exp.Expression, left: Kind, right: Kind) -> None:
+        self._emit(node.this, left)
+        self._emit(node.expression, right)
+
+    def _emit_division(self, node: exp.Expression, wanted: Kind) -> None:
+        result = self._kind(self._type(node.sql("duckdb")))
+        if not result.is_float:
+            raise Unsupported
+        self._operands(node, result, result)
+        self.steps.append((p.DIVIDE_FLOATS, 0, 0))
+        if result.name == "single":
+            self.steps.append((p.TO_SINGLE, 0, 0))
+        self._convert(result, wanted)
+
+    def _emit_sign(self, node: exp.Expression, wanted: Kind) -> None:
+        result = self._kind(self._type(node.sql("duckdb")))
+        self._emit(node.this, result)
+        ops = (p.NEGATE, p.NEGATE_FLOAT) if isinstance(node, exp.Neg) else (p.ABSOLUTE, p.ABSOLUTE_FLOAT)
+        if result.name not in ("int", "float", "single"):
+            raise Unsupported
+        self.steps.append((ops[result.is_float], result.low, 0))
+        self._convert(result, wanted)
+
+    def _emit_coalesce(self, node: exp.Expression, wanted: Kind) -> None:
+        result = self._kind(self._type(node.sql("duckdb")))
+        self._emit(node.this, result)
+        for each in node.args.get("expressions") or ():
+            self._emit(each, result)
+            self.steps.append((p.COALESCE, 0, 0))
+        self._convert(result, wanted)
+
+    def _emit_case(self, node: exp.Expression, wanted: Kind) -> None:
+        result = self._kind(self._type(node.sql("duckdb")))
+        ifs = [node] if isinstance(node, exp.If) else node.args["ifs"]
+        default = node.args.get("false") if isinstance(node, exp.If) else node.args.get("default")
+        subject = None if isinstance(node, exp.If) else node.this
+        for each in ifs:
+            if subject is None:
+                self._emit(each.this, _BOOLEAN)
+            else:
+                self._compare(subject, each.this, (p.COMPARE, p.COMPARE_FLOATS), p.EQUAL)
+            self._emit(each.args["true"], result)
+        if default is None:
+            self.steps.append((p.PUSH_NULL, 0, 0))
+        else:
+            self._emit(default, result)
+        self.steps += [(p.CHOOSE, 0, 0)] * len(ifs)
+        self._convert(result, wanted)
+
+    def _emit_cast(self, node: exp.Expression, wanted: Kind) -> None:
+        if isinstance(node, exp.TryCast):
+            raise Unsupported
+        kind = self._kind(self._type(node.this.sql("duckdb")))
+        result = self._kind(self._type(node.sql("duckdb")))
+        if kind.name == "int" and result.name == "int" and (result.low > kind.low or result.high < kind.high):
+            raise Unsupported
+        self._emit(node.this, kind)
+        self._convert(kind, result)
+        self._convert(result, wanted)
+
+
+_Emitter = Callable[[ConditionCompiler, exp.Expression, Kind], None]
+_EMITTERS: dict[type, _Emitter] = {
+    exp.And: ConditionCompiler._emit_logic,
+    exp.Or: ConditionCompiler._emit_logic,
+    exp.Not: ConditionCompiler._emit_logic,
+    **dict.fromkeys(_COMPARISONS, ConditionCompiler._emit_comparison),
+    exp.NullSafeEQ: ConditionCompiler._emit_distinct,
+    exp.NullSafeNEQ: ConditionCompiler._emit_distinct,
+    exp.Between: ConditionCompiler._emit_between,
+    exp.In: ConditionCompiler._emit_in,
+    exp.Is: ConditionCompiler._emit_is,
+    **dict.fromkeys(_WHOLE, ConditionCompiler._emit_arithmetic),
+    exp.Div: ConditionCompiler._emit_division,
+    exp.Neg: ConditionCompiler._emit_sign,
+    exp.Abs: ConditionCompiler._emit_sign,
+    exp.Coalesce: ConditionCompiler._emit_coalesce,
+    exp.Case: ConditionCompiler._emit_case,
+    exp.If: ConditionCompiler._emit_case,
+    exp.Cast: ConditionCompiler._emit_cast,
+}
+
+
+def _microseconds(interval: Any) -> int:
+    """As intervals are compared: a month is 30 days."""
+    months, days, nanoseconds = interval
+    return int((months * 30 + days) * 86_400_000_000 + nanoseconds // 1000)

@@ -1,0 +1,132 @@
+"""The conditions of a clause: what can be said of a row alone becomes its code, the rest a program for the search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlglot
+from sqlglot import exp
+
+from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels.layout import LIVE_LABELS, LIVE_START
+from ostinato.sql.plan.row_terms import is_local, step_of
+from ostinato.sql.runtime.compile_condition import TERM, ConditionCompiler, Unsupported
+from ostinato.sql.runtime.input import key_text, plain_text
+from ostinato.sql.runtime.live_reads import Read
+from ostinato.sql.runtime.registers import Registers
+from ostinato.sql.runtime.row_values import RowValues
+from ostinato.sql.syntax import nodes as n
+
+Steps = list[tuple[int, Any, Any]]
+
+
+@dataclass
+class Conditions:
+    """Attributes
+    ----------
+    local : dict
+        By variable: what of its condition looks at rows by place, as text over rows in order.
+    steps : dict
+        By number of a variable: the program for the rest.
+    reads : dict
+        By number of a variable: what of the match so far the program reads.
+    asked : list
+        Conditions that only DuckDB can evaluate, one match at a time; programs name them by number.
+    """
+
+    registers: Registers
+    local: dict[str, str] = field(default_factory=dict)
+    steps: dict[int, Steps] = field(default_factory=dict)
+    reads: dict[int, frozenset[Read]] = field(default_factory=dict)
+    asked: list[n.Sql] = field(default_factory=list)
+
+
+def compile_conditions(match: n.MatchRecognize, variables: tuple[str, ...], values: RowValues) -> Conditions:
+    found = Conditions(Registers(variables))
+    defined = {each.name: each.condition for each in match.definitions}
+    for number, name in enumerate(variables):
+        condition = defined.get(name)
+        local, steps, reads = [], [], set()
+        if condition is not None and is_local(match, name, condition):
+            local.append(values.render(condition, name))
+        elif condition is not None:
+            for part, terms in _parts(condition):
+                places = [int(number) for number in TERM.findall(_text(part))]
+                if all(step_of(match, name, terms[place]) is not None for place in places):
+                    local.append(TERM.sub(lambda each, terms=terms: values.term(terms[int(each[1])], name), _text(part)))
+                else:
+                    _add(found, match, name, part, terms, values, steps, reads)
+        if match.within is not None:
+            part, terms = next(_parts(_in_time(match, match.within)))
+            _add(found, match, name, part, terms, values, steps, reads)
+        if local:
+            found.local[name] = " AND ".join(f"({text})" for text in local)
+        if steps:
+            found.steps[number], found.reads[number] = steps, frozenset(reads)
+    return found
+
+
+def _parts(condition: n.Sql) -> Iterator[tuple[exp.Expression | str, tuple[n.Term, ...]]]:
+    """What must hold together, each with the terms that it names by number; the whole where it cannot be parsed."""
+    terms = condition.terms
+    text = condition.render(lambda term: f'"#{terms.index(term)}"')
+    try:
+        tree = sqlglot.parse_one(text, read="duckdb")
+    except sqlglot.errors.SqlglotError:
+        yield text, terms
+        return
+    waiting: list[exp.Expression] = [tree]
+    while waiting:
+        node = waiting.pop()
+        inner = node.unnest()
+        if isinstance(inner, exp.And):
+            waiting += [inner.expression, inner.this]
+        else:
+            yield node, terms
+
+
+def _add(
+    found: Conditions,
+    match: n.MatchRecognize,
+    name: str,
+    part: exp.Expression | str,
+    terms: tuple[n.Term, ...],
+    values: RowValues,
+    steps: Steps,
+    reads: set[Read],
+) -> None:
+    """The steps of a part; DuckDB is asked where no program can hold it, after all that programs can say."""
+    compiler = ConditionCompiler(match, name, terms, values, found.registers)
+    try:
+        if isinstance(part, str):
+            raise Unsupported
+        compiler.compile(part)
+    except Unsupported:
+        steps.append((p.ASK_ENGINE, len(found.asked), 0))
+        reads |= {Read(LIVE_START), Read(LIVE_LABELS)}
+        found.asked.append(_with_terms(_text(part), terms))
+    else:
+        asked_from = next((at for at, step in enumerate(steps) if step[0] == p.ASK_ENGINE), len(steps))
+        steps[asked_from:asked_from] = compiler.steps
+        reads |= compiler.reads
+
+
+def _text(part: exp.Expression | str) -> str:
+    return part if isinstance(part, str) else part.sql("duckdb")
+
+
+def _with_terms(text: str, terms: tuple[n.Term, ...]) -> n.Sql:
+    """The expression that a text with names of terms stands for."""
+    parts: list[str | n.Term] = []
+    for place, piece in enumerate(TERM.split(text)):
+        parts.append(terms[int(piece)] if place % 2 else piece)
+    return n.Sql(tuple(part for part in parts if part != ""))
+
+
+def _in_time(match: n.MatchRecognize, bound: n.Sql) -> n.Sql:
+    """That the current row is less than the bound after the first one, by the first key of ORDER BY."""
+    time = key_text(match.order_by[0])
+    latest = n.Navigation(n.ALL, n.Sql((f"({time}) + ({plain_text(bound)})",)), "FIRST")
+    return n.Sql((f"({time}) < ", latest))

@@ -1,0 +1,136 @@
+"""What the programs of a clause read: columns of values, rows of the match, totals; each once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ostinato.core.arrays import Float64, Int64, UInt8
+from ostinato.core.arrow import raw_values
+from ostinato.sql.runtime.kinds import Kind
+from ostinato.sql.runtime.row_values import RowValues, to_bytes
+
+T = TypeVar("T")
+NOW = -1  # the place that is the current row
+ALL_ROWS = -1  # the set of all variables
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text in a program, which becomes its place among all texts when these are known."""
+
+    value: str
+
+
+@dataclass
+class Registers:
+    """Filled while conditions are compiled.
+
+    Attributes
+    ----------
+    columns : dict
+        Expressions over a row, as rendered for RowValues, with how they are held -> number among ints or floats.
+    sets : list
+        Sets of variables, by number.
+    places : list
+        Set, whether from the first row, rows inwards, rows onwards.
+    totals : list
+        Set, function, column or -1, whether of floats.
+    """
+
+    variables: tuple[str, ...]
+    columns: dict[tuple[str, Kind], int] = field(default_factory=dict)
+    ints: int = 0
+    floats: int = 0
+    sets: list[frozenset[int]] = field(default_factory=list)
+    places: list[tuple[int, int, int, int]] = field(default_factory=list)
+    totals: list[tuple[int, int, int, int]] = field(default_factory=list)
+    constants: list[float] = field(default_factory=list)
+
+    def column(self, text: str, kind: Kind) -> int:
+        number = self.columns.get((text, kind))
+        if number is None:
+            number = self.columns[text, kind] = self.floats if kind.is_float else self.ints
+            if kind.is_float:
+                self.floats += 1
+            else:
+                self.ints += 1
+        return number
+
+    def constant(self, value: float) -> int:
+        self.constants.append(value)
+        return len(self.constants) - 1
+
+    def set(self, members: frozenset[str]) -> int:
+        numbers = frozenset(number for number, name in enumerate(self.variables) if name in members)
+        if len(numbers) == len(self.variables):
+            return ALL_ROWS
+        return _place_of(self.sets, numbers)
+
+    def place(self, chosen: int, from_first: bool, inwards: int, onwards: int) -> int:
+        return _place_of(self.places, (chosen, int(from_first), inwards, onwards))
+
+    def total(self, chosen: int, function: int, column: int, of_floats: bool) -> int:
+        return _place_of(self.totals, (chosen, function, column, int(of_floats)))
+
+
+def _place_of(known: list[T], wanted: T) -> int:
+    if wanted not in known:
+        known.append(wanted)
+    return known.index(wanted)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The values of all columns; texts are their places in `texts`."""
+
+    ints: Int64
+    floats: Float64
+    int_nulls: UInt8
+    float_nulls: UInt8
+    texts: dict[str, int]
+
+
+def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Columns:
+    """Evaluate the columns over all rows. `texts` are those of programs, beside those of the rows."""
+    size = values.rows.size
+    ints = np.zeros((registers.ints, size), np.int64)
+    floats = np.zeros((registers.floats, size), np.float64)
+    int_nulls, float_nulls = np.zeros((registers.ints, size), np.uint8), np.zeros((registers.floats, size), np.uint8)
+    items = [f"CAST(({text}) AS {kind.type})" for text, kind in registers.columns]
+    found = list(zip(registers.columns.items(), values.evaluate(items), strict=True))
+    strings = [column for ((_, kind), _), column in found if kind.name == "text"]
+    order = _texts_in_order([*strings, pa.array(sorted(texts), pa.string())])
+    for ((_, kind), number), column in found:
+        nulls = float_nulls if kind.is_float else int_nulls
+        if column.null_count:
+            nulls[number] = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).view(np.uint8) & 1
+        if kind.is_float:
+            floats[number] = raw_values(column)
+        elif kind.name == "text":
+            ints[number] = np.asarray(pc.index_in(column, order).fill_null(0).to_numpy(zero_copy_only=False))
+        elif kind.name == "bool":
+            ints[number] = to_bytes(column)
+        else:
+            ints[number] = stored_ints(column)
+    known = {text: place for place, text in enumerate(order.to_pylist())} if texts else {}
+    return Columns(ints, floats, int_nulls, float_nulls, {text: known[text] for text in texts})
+
+
+def stored_ints(column: pa.Array) -> Int64:
+    """The numbers that are stored, of a decimal without its point; anything may stand at a NULL."""
+    if pa.types.is_decimal128(column.type):
+        stored = np.frombuffer(column.buffers()[1], np.int64).reshape(-1, 2)
+        return stored[column.offset : column.offset + len(column), 0]
+    return raw_values(column)
+
+
+def _texts_in_order(columns: list[pa.Array]) -> pa.Array:
+    """All texts that occur, by their bytes."""
+    every = pc.unique(pa.chunked_array([column.cast(pa.string()) for column in columns]))
+    every = every.drop_null()
+    return every.take(pc.sort_indices(every))

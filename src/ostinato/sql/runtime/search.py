@@ -1,0 +1,218 @@
+"""The matches of patterns whose conditions look at the match so far."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int32, Int64, UInt8
+from ostinato.errors import DataError, Limit, LimitError, Message
+from ostinato.sql.automaton.build import Automaton
+from ostinato.sql.automaton.reachable import ReachableSets, all_states, reach_all
+from ostinato.sql.kernels.layout import (
+    ANSWER,
+    ASK,
+    ASKED,
+    BAD_VALUE,
+    BUDGET,
+    CLOSED,
+    DEPTH,
+    DONE,
+    FOUND,
+    FRAME_WORDS,
+    FRAMES_FULL,
+    MOST_TRIED,
+    NO,
+    PARTITION,
+    PAUSED,
+    START,
+    STATE,
+    TOO_LONG,
+    UNASKED,
+    YES,
+    Search,
+)
+from ostinato.sql.kernels.search import search_rows
+from ostinato.sql.limits import SqlLimits
+from ostinato.sql.runtime.conditions import Conditions
+from ostinato.sql.runtime.find import STEPS_AT_ONCE, automaton_fields, new_state, settle
+from ostinato.sql.runtime.input import OrderedRows
+from ostinato.sql.runtime.live_reads import live_reads
+from ostinato.sql.runtime.matches import MatchArrays, Matches
+from ostinato.sql.runtime.measures import Measures, Output
+from ostinato.sql.runtime.registers import Columns, Text
+from ostinato.sql.syntax import nodes as n
+
+_FIRST_FRAMES = 1024
+_FIRST_FAILED = 1 << 12
+_MOST_FAILED = 1 << 22
+
+
+def texts_of(conditions: Conditions, automaton: Automaton) -> set[str]:
+    """The texts that programs compare with."""
+    named = {a.value for steps in conditions.steps.values() for _, a, _ in steps if isinstance(a, Text)}
+    return named | set(automaton.variables)
+
+
+def program_fields(conditions: Conditions, automaton: Automaton, columns: Columns) -> dict[str, Any]:
+    """The programs of a clause and what they read, as arrays."""
+    registers = conditions.registers
+    steps: list[tuple[int, int, int]] = []
+    programs = [0]
+    deepest = 1
+    for variable in range(len(automaton.variables)):
+        own = conditions.steps.get(variable, [])
+        steps += [(op, columns.texts[a.value] if isinstance(a, Text) else a, b) for op, a, b in own]
+        programs.append(len(steps))
+        deepest = max(deepest, len(own))
+    edges = [automaton.edges[first:last] for first, last in zip(automaton.ends, automaton.ends[1:], strict=False)]
+    targets = [each[each >= 0].tolist() for each in edges]
+    live = live_reads(targets, automaton.variable.tolist(), conditions.reads, registers.sets)
+    members = [[int(variable in each) for variable in range(len(automaton.variables))] for each in registers.sets]
+    width = len(automaton.variables)
+    return {
+        "members": np.array(members, np.uint8).reshape(-1, width),
+        "variables": automaton.variable,
+        "steps": np.array(steps, np.int64).reshape(-1, 3),
+        "programs": np.array(programs, np.int64),
+        "places": np.array(registers.places, np.int64).reshape(-1, 4),
+        "totals": np.array(registers.totals, np.int64).reshape(-1, 4),
+        "constants": np.array(registers.constants, np.float64),
+        "labels": np.array([columns.texts[name] for name in automaton.variables], np.int64),
+        "live": np.array([tuple(read) for each in live for read in each], np.int64).reshape(-1, 3),
+        "live_ends": np.concatenate([[0], np.cumsum([len(each) for each in live])]).astype(np.int64),
+        "tried": np.zeros(width, np.int64),
+        "stack": np.zeros((deepest + 2, 2), np.int64),
+        "float_stack": np.zeros(deepest + 2, np.float64),
+        **column_fields(columns),
+    }
+
+
+def column_fields(columns: Columns) -> dict[str, Any]:
+    return {
+        "ints": columns.ints,
+        "floats": columns.floats,
+        "int_nulls": columns.int_nulls,
+        "float_nulls": columns.float_nulls,
+    }
+
+
+def frame_words(conditions: Conditions) -> int:
+    return FRAME_WORDS + 2 * (len(conditions.registers.sets) + len(conditions.registers.totals))
+
+
+def search_matches(
+    match: n.MatchRecognize,
+    automaton: Automaton,
+    conditions: Conditions,
+    columns: Columns,
+    rows: OrderedRows,
+    codes: Int32,
+    allowed: UInt8,
+    limits: SqlLimits,
+) -> Matches:
+    clock = limits.clock()
+    bounds = rows.bounds
+    ids, alive = _reachable(automaton, codes, allowed, bounds)
+    state = new_state(match)
+    state[CLOSED], state[ANSWER], state[MOST_TRIED] = 1, UNASKED, limits.steps
+    arrays = MatchArrays(codes.size, limits)
+    count = bounds.size - 1
+    attempts = np.zeros((count, 3), np.int64)
+    attempts[:, START], attempts[:, DEPTH] = bounds[:-1], -1
+    search = Search(
+        codes=codes,
+        allowed=allowed,
+        bounds=bounds,
+        ids=ids,
+        alive=alive,
+        state=state,
+        firsts=bounds[:-1].copy(),
+        lasts=bounds[1:].copy(),
+        begun=bounds[:-1].copy(),
+        touched=np.arange(count),
+        attempts=attempts,
+        bases=np.zeros(1, np.int64),
+        rooms=np.array([_FIRST_FRAMES], np.int64),
+        frames=np.zeros((_FIRST_FRAMES, frame_words(conditions)), np.int64),
+        float_frames=np.zeros((_FIRST_FRAMES, len(conditions.registers.totals)), np.float64),
+        failed=np.zeros((_FIRST_FAILED, 2), np.uint64),
+        counts=np.zeros(1, np.int64),
+        **automaton_fields(match, automaton),
+        **program_fields(conditions, automaton, columns),
+        **arrays.fields,
+    )
+    while (status := search_rows(search)) != DONE:
+        if status == FRAMES_FULL:
+            _more_frames(search, limits)
+        elif status in (PAUSED, TOO_LONG):
+            if status == TOO_LONG:
+                raise too_long(automaton, search, limits)
+            state[BUDGET] = STEPS_AT_ONCE
+            if search.failed.shape[0] < _MOST_FAILED:  # more room for what leads nowhere
+                search.update(failed=np.zeros((4 * search.failed.shape[0], 2), np.uint64))
+                search.counts[0] = 0
+        elif status == ASK:
+            state[ANSWER] = YES if ask(match, automaton, conditions, rows, search) else NO
+        elif status == BAD_VALUE:
+            raise bad_value(automaton, search)
+        else:
+            settle(match, status, search, arrays)
+        clock.check()
+    return arrays.result(automaton, state)
+
+
+def _reachable(automaton: Automaton, codes: Int32, allowed: UInt8, bounds: Int64) -> tuple[Int32, Any]:
+    """From which states a match can be completed as far as codes say; where that takes too much, nothing is said."""
+    sets = ReachableSets(automaton, allowed)
+    ids = np.empty(codes.size, np.int32)
+    if reach_all(sets, codes, bounds, ids):
+        return ids, sets.alive
+    return np.zeros(codes.size, np.int32), all_states(automaton.states)
+
+
+def _more_frames(search: Search, limits: SqlLimits) -> None:
+    """Twice as many; all partitions take turns with them."""
+    limits.check_memory(4 * (search.frames.nbytes + search.float_frames.nbytes))
+    search.update(
+        frames=np.concatenate([search.frames, np.zeros_like(search.frames)]),
+        float_frames=np.concatenate([search.float_frames, np.zeros_like(search.float_frames)]),
+        rooms=search.rooms * 2,
+    )
+
+
+def ask(
+    match: n.MatchRecognize, automaton: Automaton, conditions: Conditions, rows: OrderedRows, search: Search
+) -> bool:
+    """What DuckDB says about a condition for the match that is sought, with the row that is tried."""
+    partition = int(search.touched[search.state[PARTITION]])
+    start, depth, found = (int(search.attempts[partition, word]) for word in (START, DEPTH, FOUND))
+    base = int(search.bases[min(partition, search.bases.size - 1)])
+    path = search.frames[base + 1 : base + depth + 2, STATE].astype(np.uint16)
+    one = np.array([found + 1], np.int64)
+    matches = Matches(automaton, np.array([start], np.int64), np.array([depth + 1], np.int64), one, path)
+    output = Output(match, rows, matches, np.zeros(1, np.int64), np.array([depth], np.int64), False)
+    (answer,) = Measures(output).evaluate([conditions.asked[int(search.state[ASKED])]])
+    return bool(answer.cast(pa.bool_())[0].as_py())
+
+
+def too_long(automaton: Automaton, search: Search, limits: SqlLimits) -> LimitError:
+    name = automaton.variables[int(np.argmax(search.tried))]
+    return LimitError(
+        "steps",
+        limits.steps,
+        reason=f"the search for one match takes too many steps, most of them for the condition of {name}",
+        fix=Message(f"make {name} compare with fewer rows of the match, bound the pattern, or raise ", Limit("steps", "SqlLimits")),
+    )
+
+
+def bad_value(automaton: Automaton, search: Search) -> DataError:
+    partition = int(search.touched[search.state[PARTITION]])
+    base, depth = int(search.bases[min(partition, search.bases.size - 1)]), int(search.attempts[partition, DEPTH])
+    name = automaton.variables[int(automaton.variable[int(search.frames[base + depth + 1, STATE])])]
+    return DataError(
+        f"a value in the condition of {name} is out of range, or divided by zero",
+        fix="cast the operands to DOUBLE, or guard the division with CASE",
+    )
