@@ -224,14 +224,14 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
         if op <= LOAD_FLOAT:
             top += 1
             row = start + depth - 1 if b < 0 else find_place(search, b, partition, start, depth, base)
+            if row < 0:
+                row = search.ints.shape[1] - 1
             if op == LOAD_INT:
-                stack[top, KIND] = NULL if row < 0 or search.int_nulls[a, row] else THERE
-                if row >= 0:
-                    stack[top, WHOLE] = search.ints[a, row]
+                stack[top, KIND] = NULL if search.int_nulls[a, row] else THERE
+                stack[top, WHOLE] = search.ints[a, row]
             else:
-                stack[top, KIND] = NULL if row < 0 or search.float_nulls[a, row] else THERE
-                if row >= 0:
-                    floats[top] = search.floats[a, row]
+                stack[top, KIND] = NULL if search.float_nulls[a, row] else THERE
+                floats[top] = search.floats[a, row]
         elif op == CONSTANT_INT:
             top += 1
             stack[top, KIND], stack[top, WHOLE] = THERE, a

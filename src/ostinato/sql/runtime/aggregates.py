@@ -15,7 +15,8 @@ from ostinato.core.arrays import Int64
 from ostinato.core.arrow import NO_MASK, raw_values, validity
 from ostinato.sql.kernels.layout import COUNT, GREATEST, LEAST, SUM
 from ostinato.sql.kernels.measures import total_floats, total_ints
-from ostinato.sql.runtime.input import one_chunk, quote, select
+from ostinato.sql.runtime.errors import quote
+from ostinato.sql.runtime.input import one_chunk, select
 from ostinato.sql.syntax import nodes as n
 
 if TYPE_CHECKING:

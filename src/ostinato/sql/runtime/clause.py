@@ -11,7 +11,8 @@ from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.codes import combine
 from ostinato.sql.runtime.conditions import compile_conditions
 from ostinato.sql.runtime.find import find_matches
-from ostinato.sql.runtime.input import OrderedRows, key_text, quote, read_rows
+from ostinato.sql.runtime.errors import quote
+from ostinato.sql.runtime.input import OrderedRows, key_text, path_of, read_rows
 from ostinato.sql.runtime.matches import Matches
 from ostinato.sql.runtime.measures import Measures, Output
 from ostinato.sql.runtime.registers import read_columns
@@ -70,14 +71,18 @@ def _one_row(match: n.MatchRecognize, rows: OrderedRows, found: Matches) -> pa.T
 def _all_rows(match: n.MatchRecognize, rows: OrderedRows, found: Matches) -> pa.Table:
     match_of, places, shown = _output_rows(match, rows, found)
     output = Output(match, rows, found, match_of, places, False)
-    keys = [key for key in (*match.partition_by, *match.order_by) if key in match.partition_by or _is_column(rows, key)]
-    named = {_key_name(rows, key): rows.at(rows.keys[key], shown[0]) for key in keys}
-    columns = list(named.items())
+    keys = list(match.partition_by)
+    named = {path_of(key)[-1].lower() for key in keys if path_of(key)}
+    for key in match.order_by:  # what it computes is no column of the answer
+        if path_of(key) and path_of(key)[-1].lower() not in named:
+            named.add(path_of(key)[-1].lower())
+            keys.append(key)
+    columns = [(_key_name(rows, key), rows.at(rows.keys[key], shown[0])) for key in keys]
     measures = _measures(match, output)
     if shown[1] is not None:  # rows without a match have no measures
         measures = [(name, column.take(shown[1])) for name, column in measures]
-    taken = {name.lower() for name in named}
-    others = [(name, rows.at(name, shown[0])) for name in rows.columns if name.lower() not in taken]
+    hidden = {*named, *(name.lower() for name in rows.source.joined)}
+    others = [(name, rows.at(name, shown[0])) for name in rows.columns if name.lower() not in hidden]
     return _table([*columns, *measures, *others])
 
 
@@ -118,13 +123,9 @@ def _measures(match: n.MatchRecognize, output: Output) -> list[tuple[str, pa.Arr
     return [(each.name, column) for each, column in zip(match.measures, values, strict=True)]
 
 
-def _is_column(rows: OrderedRows, key: n.Key) -> bool:
-    return rows.keys[key] in rows.columns
-
-
 def _key_name(rows: OrderedRows, key: n.Key) -> str:
     """The column, or the name that DuckDB gives to what is computed."""
-    if _is_column(rows, key):
+    if rows.keys[key] in rows.columns:
         return rows.keys[key]
     source = rows.source
     text = f"DESCRIBE SELECT {key_text(key)} FROM (SELECT * FROM {source.text}) AS {quote(source.alias)}"

@@ -28,6 +28,7 @@ from ostinato.sql.kernels.layout import (
     SUM,
 )
 from ostinato.sql.plan.row_terms import step_of
+from ostinato.sql.runtime.input import plain_text
 from ostinato.sql.runtime.kinds import Kind, can_be_stored, kind_of
 from ostinato.sql.runtime.live_reads import Read
 from ostinato.sql.runtime.registers import ALL_ROWS, NOW, Registers, Text, stored_ints
@@ -55,9 +56,11 @@ _FLOAT = {exp.Add: p.ADD_FLOATS, exp.Sub: p.SUBTRACT_FLOATS, exp.Mul: p.MULTIPLY
 
 @dataclass(frozen=True)
 class RowPart:
-    """A part of an expression that reads one row: its text over that row, and the place."""
+    """A part of an expression that reads one row: its text over that row, its text where there is no such row, and the
+    place."""
 
     text: str
+    without: str
     place: int
 
 
@@ -131,11 +134,18 @@ class ConditionCompiler:
             term = self.terms[int(found[1])]
             if place == NOW:
                 return self.values.term(term, self.variable)
-            assert isinstance(term, n.Navigation)
-            return f"({term.value.render(lambda inner: '')})"
+            return f"({self._inner_text(term)})"
 
-        part = RowPart(TERM.sub(written, text), place)
+        def nothing(found: re.Match[str]) -> str:
+            return f"CAST(NULL AS {self.values.types([self._inner_text(self.terms[int(found[1])])])[0]})"
+
+        part = RowPart(TERM.sub(written, text), "NULL" if place == NOW else TERM.sub(nothing, text), place)
         return self._named(part, self._kind(self.values.types([part.text])[0]))
+
+    def _inner_text(self, term: n.Term) -> str:
+        """The expression over one row that a navigation without CLASSIFIER and the like reads."""
+        assert isinstance(term, n.Navigation)
+        return plain_text(term.value)
 
     def _named(self, part: RowPart | int, kind: Kind) -> exp.Expression:
         name = f"@{len(self.parts)}"
@@ -187,10 +197,10 @@ class ConditionCompiler:
         self.reads.add(Read(LIVE_TOTAL, total))
         return self._loaded(op, total, result)
 
-    def _column(self, text: str, kind: Kind) -> int:
+    def _column(self, text: str, kind: Kind, without: str = "NULL") -> int:
         if not can_be_stored(kind):
             raise Unsupported
-        return self.registers.column(text, kind)
+        return self.registers.column(text, kind, without)
 
     def _read_place(self, place: int) -> None:
         chosen, from_first, inwards, _ = self.registers.places[place]
@@ -240,7 +250,7 @@ class ConditionCompiler:
 
     def _emit_part(self, part: RowPart | int, kind: Kind, wanted: Kind) -> None:
         if isinstance(part, RowPart):
-            column = self._column(part.text, wanted)
+            column = self._column(part.text, wanted, part.without)
             if part.place != NOW:
                 self._read_place(part.place)
             self.steps.append((p.LOAD_FLOAT if wanted.is_float else p.LOAD_INT, column, part.place))

@@ -9,7 +9,6 @@ from functools import cached_property
 import duckdb
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int32, Int64
 from ostinato.core.arrow import raw_values
@@ -17,6 +16,7 @@ from ostinato.core.clock import to_ordered_ints
 from ostinato.core.columns.keys import KeyTable
 from ostinato.errors import DataError
 from ostinato.sql.kernels.grouping import first_unordered, group_rows
+from ostinato.sql.runtime.errors import quote
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.words import Word, words
@@ -42,7 +42,7 @@ class OrderedRows:
     keys: dict[n.Key, str]
     order: Int64 | None
     bounds: Int64
-    _ordered: dict[str, pa.Array] = field(default_factory=dict)
+    _in_order: dict[str, pa.Array] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -50,10 +50,10 @@ class OrderedRows:
 
     def column(self, name: str) -> pa.Array:
         """A column, in order."""
-        if name not in self._ordered:
+        if name not in self._in_order:
             whole = one_chunk(self.table.column(name))
-            self._ordered[name] = whole if self.order is None else whole.take(pa.array(self.order))
-        return self._ordered[name]
+            self._in_order[name] = whole if self.order is None else whole.take(pa.array(self.order))
+        return self._in_order[name]
 
     def at(self, name: str, rows: Int64) -> pa.Array:
         """The values of a column at rows; NULL at those below 0."""
@@ -80,7 +80,7 @@ def read_rows(match: n.MatchRecognize, source: Source, used: Iterable[str] | Non
     keys: dict[n.Key, str] = {}
     items = []
     for key in (*match.partition_by, *match.order_by):
-        name = column_of(key, columns)
+        name = column_of(key, columns, source.alias)
         if name is None:
             name = f"#key{len(keys)}"
             items.append(f"({key_text(key)}) AS {quote(name)}")
@@ -89,7 +89,7 @@ def read_rows(match: n.MatchRecognize, source: Source, used: Iterable[str] | Non
     if used is not None:
         named = {name for each in used for name in _named(each, columns, source.alias)} | set(keys.values())
         kept = [name for name in columns if name in named]
-    selected = [*map(quote, kept), *items] or ["1 AS \"#nothing\""]
+    selected = [*map(quote, kept), *items] or ['1 AS "#nothing"']
     table = to_table(source.connection.sql(f"SELECT {', '.join(selected)} FROM {text}"))
     order, bounds = _ordered(match, source.connection, table, keys)
     return OrderedRows(source, table, columns, keys, order, bounds)
@@ -193,13 +193,20 @@ def one_chunk(column: pa.ChunkedArray) -> pa.Array:
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
-def column_of(key: n.Key, columns: Sequence[str]) -> str | None:
-    """The column that a key is; None where it computes something."""
-    found = words(key_text(key))
-    path = all(word.is_name if place % 2 == 0 else word.text == "." for place, word in enumerate(found))
-    if not path or len(found) > 3:
+def column_of(key: n.Key, columns: Sequence[str], alias: str) -> str | None:
+    """The column of the input that a key is; None where it computes something, or reads a table of a join."""
+    path = path_of(key)
+    if not path or (len(path) > 1 and [name.lower() for name in path[:-1]] != [alias.lower()]):
         return None
-    return next((name for name in columns if name.lower() == found[-1].name.lower()), None)
+    return next((name for name in columns if name.lower() == path[-1].lower()), None)
+
+
+def path_of(key: n.Key) -> list[str]:
+    """The names of `table.column`; none where a key computes something."""
+    found = words(key_text(key))
+    if all(word.is_name if place % 2 == 0 else word.text == "." for place, word in enumerate(found)):
+        return [word.name for word in found[::2]]
+    return []
 
 
 def key_text(key: n.Key) -> str:
@@ -209,10 +216,6 @@ def key_text(key: n.Key) -> str:
 def plain_text(value: n.Sql) -> str:
     """The text of an expression over the columns of a row alone, which holds no terms."""
     return "".join(part for part in value.parts if isinstance(part, str))
-
-
-def quote(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def literal(text: str) -> str:

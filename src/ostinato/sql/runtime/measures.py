@@ -11,7 +11,8 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64, UInt8
 from ostinato.sql.kernels.measures import navigate
 from ostinato.sql.runtime.aggregates import aggregate
-from ostinato.sql.runtime.input import OrderedRows, one_chunk, quote, select
+from ostinato.sql.runtime.errors import quote
+from ostinato.sql.runtime.input import OrderedRows, one_chunk, select
 from ostinato.sql.runtime.matches import Matches
 from ostinato.sql.syntax import nodes as n
 

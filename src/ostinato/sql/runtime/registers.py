@@ -33,7 +33,8 @@ class Registers:
     Attributes
     ----------
     columns : dict
-        Expressions over a row, as rendered for RowValues, with how they are held -> number among ints or floats.
+        Expressions over a row, as rendered for RowValues, with how they are held and what stands for them where there
+        is no row -> number among ints or floats.
     sets : list
         Sets of variables, by number.
     places : list
@@ -43,7 +44,7 @@ class Registers:
     """
 
     variables: tuple[str, ...]
-    columns: dict[tuple[str, Kind], int] = field(default_factory=dict)
+    columns: dict[tuple[str, Kind, str], int] = field(default_factory=dict)
     ints: int = 0
     floats: int = 0
     sets: list[frozenset[int]] = field(default_factory=list)
@@ -51,10 +52,10 @@ class Registers:
     totals: list[tuple[int, int, int, int]] = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
 
-    def column(self, text: str, kind: Kind) -> int:
-        number = self.columns.get((text, kind))
+    def column(self, text: str, kind: Kind, without: str) -> int:
+        number = self.columns.get((text, kind, without))
         if number is None:
-            number = self.columns[text, kind] = self.floats if kind.is_float else self.ints
+            number = self.columns[text, kind, without] = self.floats if kind.is_float else self.ints
             if kind.is_float:
                 self.floats += 1
             else:
@@ -86,7 +87,8 @@ def _place_of(known: list[T], wanted: T) -> int:
 
 @dataclass(frozen=True)
 class Columns:
-    """The values of all columns; texts are their places in `texts`."""
+    """The values of all columns by row; after those of the rows the value where there is no row. Texts are their places
+    in `texts`."""
 
     ints: Int64
     floats: Float64
@@ -97,18 +99,20 @@ class Columns:
 
 def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Columns:
     """Evaluate the columns over all rows. `texts` are those of programs, beside those of the rows."""
-    size = values.rows.size
+    size = values.rows.size + 1
     ints = np.zeros((registers.ints, size), np.int64)
     floats = np.zeros((registers.floats, size), np.float64)
     int_nulls, float_nulls = np.zeros((registers.ints, size), np.uint8), np.zeros((registers.floats, size), np.uint8)
-    items = [f"CAST(({text}) AS {kind.type})" for text, kind in registers.columns]
-    found = list(zip(registers.columns.items(), values.evaluate(items), strict=True))
-    strings = [column for ((_, kind), _), column in found if kind.name == "text"]
+    kinds = [kind for _, kind, _ in registers.columns]
+    found = values.evaluate([f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns])
+    without = values.constants([f"CAST(({text}) AS {kind.type})" for _, kind, text in registers.columns])
+    found = [pa.concat_arrays([column, nothing]) for column, nothing in zip(found, without, strict=True)]
+    strings = [column for kind, column in zip(kinds, found, strict=True) if kind.name == "text"]
     order = _texts_in_order([*strings, pa.array(sorted(texts), pa.string())])
-    for ((_, kind), number), column in found:
+    for kind, number, column in zip(kinds, registers.columns.values(), found, strict=True):
         nulls = float_nulls if kind.is_float else int_nulls
         if column.null_count:
-            nulls[number] = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False)).view(np.uint8) & 1
+            nulls[number] = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
         if kind.is_float:
             floats[number] = raw_values(column)
         elif kind.name == "text":

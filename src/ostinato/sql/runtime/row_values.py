@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ostinato.core.arrays import UInt8
 from ostinato.sql.plan.row_terms import step_of
-from ostinato.sql.runtime.input import OrderedRows, literal, one_chunk, plain_text, quote, select
+from ostinato.sql.runtime.errors import quote
+from ostinato.sql.runtime.input import OrderedRows, literal, one_chunk, plain_text, select
 from ostinato.sql.syntax import nodes as n
 
 
@@ -58,8 +60,16 @@ class RowValues:
         finally:
             source.connection.unregister("#table")
 
+    def constants(self, items: Sequence[str]) -> list[pa.Array]:
+        """The values of expressions that name no column, one each."""
+        if not items:
+            return []
+        table = select(self.rows.source.connection, items, pa.table({"#nothing": pa.nulls(1)}))
+        return [one_chunk(column) for column in table.columns]
+
     def _value(self, text: str) -> pa.Array:
-        if (name := next((each for each in self.rows.columns if each.lower() == text.strip().lower()), None)) is not None:
+        name = next((each for each in self.rows.columns if each.lower() == text.strip().lower()), None)
+        if name is not None:
             return self.rows.column(name)
         return self.evaluate([f"({text})"])[0]
 
@@ -94,8 +104,6 @@ def shift(values: pa.Array, step: int, rows: OrderedRows) -> pa.Array:
 
 def masked(values: pa.Array, outside: np.ndarray) -> pa.Array:
     """The values, NULL where told."""
-    import pyarrow.compute as pc
-
     return pc.if_else(pa.array(~outside), values, pa.scalar(None, values.type))
 
 
