@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import permutations
 from typing import Literal
 
 from ostinato.errors import QueryError
@@ -15,6 +16,7 @@ from ostinato.sql.syntax import nodes as n
 
 MAX_SYMBOLS = 20_000  # of an unrolled pattern
 MAX_NODES = 8 * MAX_SYMBOLS
+MAX_SHARED = 14  # parts of a PERMUTE
 
 
 @dataclass(eq=False)
@@ -87,15 +89,34 @@ class _Builder:
         return symbol
 
     def _permute(self, pattern: n.Permute, then: Node, excluded: bool) -> Node:
-        """What follows a set of parts does not depend on their order."""
+        """All orders of all parts before any other way to match a part: only parts that match in one way can share
+        what follows the same set of them."""
+        outer, self.largest = self.largest, pattern
         count = len(pattern.parts)
-        self.largest = self.largest or pattern
-        if count > 14:
-            raise self._too_large()
+        if all(map(_has_one_way, pattern.parts)):
+            if count > MAX_SHARED:
+                raise self._too_large()
+            entry = self._in_any_order(pattern.parts, then, excluded)
+        else:
+            after: dict[tuple[int, ...], Node] = {(): then}
+            targets = []
+            for order in permutations(range(count)):
+                for first in range(count - 1, -1, -1):
+                    rest = order[first:]
+                    if rest not in after:
+                        after[rest] = self.build(pattern.parts[rest[0]], after[rest[1:]], excluded)
+                targets.append(after[order])
+            entry = self._node("choice", targets=targets)
+        self.largest = outer
+        return entry
+
+    def _in_any_order(self, parts: tuple[n.Pattern, ...], then: Node, excluded: bool) -> Node:
+        """What follows a set of parts does not depend on their order."""
+        count = len(parts)
         after = {(1 << count) - 1: then}
         for done in range((1 << count) - 2, -1, -1):
             left = [place for place in range(count) if not done >> place & 1]
-            targets = [self.build(pattern.parts[place], after[done | 1 << place], excluded) for place in left]
+            targets = [self.build(parts[place], after[done | 1 << place], excluded) for place in left]
             after[done] = targets[0] if len(targets) == 1 else self._node("choice", targets=targets)
         return after[0]
 
@@ -143,6 +164,13 @@ class _Builder:
             fix = "permute fewer parts"
         reason = f"the pattern is too large: written out it has more than {MAX_SYMBOLS:,} variables"
         return QueryError(reason, span=None if blamed is None else blamed.span, fix=fix)
+
+
+def _has_one_way(pattern: n.Pattern) -> bool:
+    """Whether rows can be mapped by the pattern in one way only."""
+    if isinstance(pattern, n.Repeat):
+        return pattern.least == pattern.most and _has_one_way(pattern.body)
+    return isinstance(pattern, n.Symbol | n.Sequence | n.Exclude) and all(map(_has_one_way, n.children(pattern)))
 
 
 def nullable(pattern: n.Pattern) -> bool:

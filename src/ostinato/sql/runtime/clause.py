@@ -75,13 +75,12 @@ def _all_rows(match: n.MatchRecognize, rows: OrderedRows, found: Matches) -> pa.
     named = {path_of(key)[-1].lower() for key in keys if path_of(key)}
     for key in match.order_by:  # what it computes is no column of the answer
         if path_of(key) and path_of(key)[-1].lower() not in named:
-            named.add(path_of(key)[-1].lower())
             keys.append(key)
     columns = [(_key_name(rows, key), rows.at(rows.keys[key], shown[0])) for key in keys]
     measures = _measures(match, output)
     if shown[1] is not None:  # rows without a match have no measures
         measures = [(name, column.take(shown[1])) for name, column in measures]
-    hidden = {*named, *(name.lower() for name in rows.source.joined)}
+    hidden = {*(path_of(key)[-1].lower() for key in keys if path_of(key)), *(name.lower() for name in rows.source.joined)}
     others = [(name, rows.at(name, shown[0])) for name in rows.columns if name.lower() not in hidden]
     return _table([*columns, *measures, *others])
 
@@ -119,7 +118,7 @@ def _output_rows(
 
 
 def _measures(match: n.MatchRecognize, output: Output) -> list[tuple[str, pa.Array]]:
-    values = Measures(output).evaluate([each.value for each in match.measures])
+    values = Measures(output).evaluate([each.value for each in match.measures], [each.name for each in match.measures])
     return [(each.name, column) for each, column in zip(match.measures, values, strict=True)]
 
 

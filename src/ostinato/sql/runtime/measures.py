@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,7 @@ from ostinato.sql.runtime.errors import quote
 from ostinato.sql.runtime.input import OrderedRows, one_chunk, select
 from ostinato.sql.runtime.matches import Matches
 from ostinato.sql.syntax import nodes as n
+from ostinato.sql.syntax.words import words
 
 
 @dataclass(frozen=True)
@@ -104,12 +106,16 @@ class Measures:
         self.terms: dict[n.Term, str] = {}
         self.columns: dict[str, pa.Array] = {}
 
-    def evaluate(self, values: list[n.Sql]) -> list[pa.Array]:
+    def evaluate(self, values: Sequence[n.Sql], names: Sequence[str] | None = None) -> list[pa.Array]:
+        """The values of expressions, each of which may name those before it."""
         texts = [value.render(self._term) for value in values]
         found: list[pa.Array | None] = [self.columns.get(text.strip().strip('"')) for text in texts]
+        named = names or [f"c{place}" for place in range(len(values))]
+        if any(column is None and _mentions(text, named) for column, text in zip(found, texts, strict=True)):
+            found = [None for _ in found]
         rest = [place for place, column in enumerate(found) if column is None]
         if rest:
-            items = [f"({texts[place]}) AS c{place}" for place in rest]
+            items = [f"({texts[place]}) AS {quote(named[place])}" for place in rest]
             evaluated = self._select(items, " , ".join(items))
             for place, column in zip(rest, evaluated.columns, strict=True):
                 found[place] = one_chunk(column)
@@ -157,3 +163,8 @@ def navigation(output: Output, term: n.Navigation) -> pa.Array:
     source = output.rows.source
     items = [f'CASE WHEN "#there" THEN ({text}) END AS c']
     return one_chunk(select(source.connection, items, pa.table(given), source.alias).column(0))
+
+
+def _mentions(text: str, names: Sequence[str]) -> bool:
+    known = {name.lower() for name in names}
+    return any(word.is_name and word.name.lower() in known for word in words(text))
