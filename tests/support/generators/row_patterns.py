@@ -153,7 +153,9 @@ def clauses(draw: Draw, *, looks_back: bool = False, uncommon: bool = False, wit
 
 def _written(draw: Draw, conditions: list[str], name: str, used: list[str]) -> str:
     parts = draw(st.lists(st.sampled_from(conditions), min_size=1, max_size=2))
-    return f" {draw(st.sampled_from(['AND', 'AND', 'OR']))} ".join(f"({_filled(draw, text, name, used)})" for text in parts)
+    return f" {draw(st.sampled_from(['AND', 'AND', 'OR']))} ".join(
+        f"({_filled(draw, text, name, used)})" for text in parts
+    )
 
 
 def _filled(draw: Draw, text: str, name: str, used: list[str]) -> str:

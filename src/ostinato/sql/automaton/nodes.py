@@ -122,10 +122,7 @@ class _Builder:
 
     def _repeat(self, pattern: n.Repeat, then: Node, excluded: bool) -> Node:
         outer, self.largest = self.largest, pattern
-        if pattern.most is not None and pattern.most == 0:
-            entry = then
-        else:
-            entry = self._rounds(pattern, then, excluded)
+        entry = then if pattern.most == 0 else self._rounds(pattern, then, excluded)
         self.largest = outer
         return entry
 

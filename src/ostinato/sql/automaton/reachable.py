@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.core.arrays import Bools, Int32, Int64, UInt8, UInt64
+from ostinato.core.arrays import Bools, Int32, UInt8, UInt64
 from ostinato.sql.automaton.build import Automaton
 
 MAX_SETS = 4096
@@ -78,14 +78,3 @@ def pack(members: Bools) -> UInt64:
 def all_states(states: int) -> UInt64:
     """The set that rules nothing out."""
     return pack(np.ones(states, np.bool_)).reshape(1, -1)
-
-
-def reach_all(sets: ReachableSets, codes: Int32, bounds: Int64, ids: Int32) -> bool:
-    """Fill `ids` for all rows; False where there would be too many sets."""
-    from ostinato.sql.kernels.reachable import reach_back
-
-    state = np.array([codes.size - 1, bounds.size - 2, 0], np.int64)
-    while (row := reach_back(codes, bounds, sets.steps, ids, state)) >= 0:
-        if not sets.add_step(int(state[2]), int(codes[row])):
-            return False
-    return True

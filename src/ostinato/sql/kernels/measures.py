@@ -11,8 +11,7 @@ import numpy as np
 from ostinato.core.arrays import Float64, Int64, UInt8
 from ostinato.core.jit import array, kernel, view
 from ostinato.core.jit.types import boolean, float64, int64, uint8, uint16, void
-from ostinato.sql.kernels.layout import COUNT, GREATEST, LEAST, SUM
-
+from ostinato.sql.kernels.layout import COUNT, LEAST, SUM
 
 _PATH = (view(uint16), view(int64), view(uint8))
 _OUTPUT = (view(int64), view(int64))
@@ -50,9 +49,7 @@ def navigate(
         found[at] = -1 if skip >= known else own[skip] if from_first else own[known - 1 - skip]
 
 
-@kernel(
-    boolean(*_PATH, *_OUTPUT, view(int64), view(int64), view(uint8), int64, boolean, array(int64), array(int64))
-)
+@kernel(boolean(*_PATH, *_OUTPUT, view(int64), view(int64), view(uint8), int64, boolean, array(int64), array(int64)))
 def total_ints(
     path: np.ndarray,
     offsets: Int64,
@@ -98,9 +95,7 @@ def total_ints(
     return True
 
 
-@kernel(
-    void(*_PATH, *_OUTPUT, view(int64), view(float64), view(uint8), int64, boolean, array(float64), array(int64))
-)
+@kernel(void(*_PATH, *_OUTPUT, view(int64), view(float64), view(uint8), int64, boolean, array(float64), array(int64)))
 def total_floats(
     path: np.ndarray,
     offsets: Int64,

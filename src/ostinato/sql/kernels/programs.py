@@ -15,7 +15,6 @@ from ostinato.sql.kernels.layout import (
     ASK,
     ASKED,
     BAD_VALUE,
-    COUNT,
     FOUND,
     FRAME_WORDS,
     FROM_FIRST,
@@ -103,7 +102,7 @@ def order_floats(search: Search, top: int) -> int:
     """NaN is equal to itself and greater than all others."""
     left, right = search.float_stack[top], search.float_stack[top + 1]
     if np.isnan(left) or np.isnan(right):
-        return order(np.int64(np.isnan(left)), np.int64(np.isnan(right)))
+        return order(int(np.isnan(left)), int(np.isnan(right)))
     return LESS if left < right else GREATER if left > right else EQUAL
 
 
@@ -143,7 +142,9 @@ def _float_operator(search: Search, op: int, top: int) -> None:
         floats[top] = a * b
     elif op == DIVIDE_FLOATS:
         if b == 0:
-            floats[top] = np.nan if a == 0 or np.isnan(a) else np.inf if (a > 0) == (np.copysign(1.0, b) > 0) else -np.inf
+            floats[top] = (
+                np.nan if a == 0 or np.isnan(a) else np.inf if (a > 0) == (np.copysign(1.0, b) > 0) else -np.inf
+            )
         else:
             floats[top] = a / b
     else:
@@ -154,7 +155,7 @@ def _float_operator(search: Search, op: int, top: int) -> None:
 def _one_operand(search: Search, op: int, top: int, low: int, high: int) -> None:
     stack, floats = search.stack, search.float_stack
     whole = stack[top, WHOLE]
-    if op == NEGATE or op == ABSOLUTE:
+    if op in (NEGATE, ABSOLUTE):
         if whole == low and low < 0:
             stack[top, KIND] = BAD
         elif op == NEGATE or whole < 0:

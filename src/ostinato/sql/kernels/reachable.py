@@ -31,7 +31,7 @@ def reach_back(codes: Int32, bounds: Int64, steps: Int32, ids: Int32, state: Int
             before = steps[found, codes[row]]
             if before < 0:
                 state[0], state[1], state[2] = row, partition, found
-                return row
+                return int(row)
             found = np.int64(before)
             ids[row] = before
             row -= 1

@@ -9,6 +9,8 @@ At the end of the rows that are known so far the search waits, and goes on there
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ostinato.core.columns.intern import mix
@@ -77,7 +79,11 @@ def _take_row(search: Search, state: int, row: int, place: int, frame: int) -> b
     fits = True
     for total in range(totals.shape[0]):
         at = first_total + total
-        count, whole, floating = frames[frame, at], frames[frame, at + totals.shape[0]], search.float_frames[frame, total]
+        count, whole, floating = (
+            frames[frame, at],
+            frames[frame, at + totals.shape[0]],
+            search.float_frames[frame, total],
+        )
         chosen, column = totals[total, TOTAL_SET], totals[total, VALUES]
         if chosen < 0 or members[chosen, variable]:
             function = totals[total, FUNCTION]
@@ -110,13 +116,13 @@ def _take_row(search: Search, state: int, row: int, place: int, frame: int) -> b
 
 
 @subroutine(uint64(uint64, int64))
-def _add(print_: int, value: int) -> int:
+def _add(fingerprint: Any, value: int) -> Any:
     """A fingerprint with one more value in it."""
-    return mix(print_ ^ np.uint64(value)) * np.uint64(0xD6E8FEB86659FD93) + np.uint64(0x9E3779B97F4A7C15)
+    return mix(fingerprint ^ np.uint64(value)) * np.uint64(0xD6E8FEB86659FD93) + np.uint64(0x9E3779B97F4A7C15)
 
 
 @subroutine(uint64(SEARCH, int64, int64, int64, uint64))
-def _fingerprint(search: Search, start: int, depth: int, base: int, seed: int) -> int:
+def _fingerprint(search: Search, start: int, depth: int, base: int, seed: Any) -> Any:
     """Of a state before a row, and what conditions after it may read."""
     frames, live = search.frames, search.live
     frame = base + depth
@@ -253,8 +259,8 @@ def _search_partition(search: Search, partition: int) -> int:
             fits = _take_row(search, to, row, depth, frame)
             variable = search.variables[to]
             if programs[variable + 1] > programs[variable]:
-                answer = holds(search, variable, partition, start, depth + 1, base) if fits else np.int64(BAD_VALUE)
-                if answer == ASK or answer == BAD_VALUE:
+                answer = holds(search, variable, partition, start, depth + 1, base) if fits else BAD_VALUE
+                if answer in (ASK, BAD_VALUE):
                     attempts[partition, DEPTH] = depth
                     return answer
                 search.tried[variable] += 1

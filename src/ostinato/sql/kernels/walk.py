@@ -37,7 +37,7 @@ ROWS = struct_type(Rows)
 @subroutine(boolean(ROWS, int64, int64, int64))
 def is_alive(rows: Rows, row: int, end: int, state: int) -> bool:
     """Whether a match can be completed from a state before a row; `end` ends the partition."""
-    known = 0 if row == end else np.int64(rows.ids[row])
+    known = 0 if row == end else int(rows.ids[row])
     return bool((rows.alive[known, state >> 6] >> np.uint64(state & 63)) & np.uint64(1) != 0)
 
 
@@ -50,7 +50,7 @@ def resume(rows: Rows, start: int, length: int) -> int:
     if skip == PAST_LAST:
         return start + length
     first = rows.state[USED]
-    found = np.int64(-1)
+    found = -1
     for at in range(length):
         if rows.skip_member[rows.path[first + at]] != 0:
             found = at
@@ -82,7 +82,7 @@ def walk(rows: Rows) -> int:
                 return MATCHES_FULL
             row, used = start, state[USED]
             while True:
-                taken = np.int64(ACCEPT_AT_END)
+                taken = ACCEPT_AT_END
                 for edge in range(ends[at], ends[at + 1]):
                     to = edges[edge]
                     if to == ACCEPT or (to == ACCEPT_AT_END and row == end):

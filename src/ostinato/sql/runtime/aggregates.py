@@ -6,8 +6,6 @@ BY over the listed rows of each output row.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pyarrow as pa
 
@@ -15,12 +13,9 @@ from ostinato.core.arrays import Int64
 from ostinato.core.arrow import NO_MASK, raw_values, validity
 from ostinato.sql.kernels.layout import COUNT, GREATEST, LEAST, SUM
 from ostinato.sql.kernels.measures import total_floats, total_ints
-from ostinato.sql.runtime.errors import quote
 from ostinato.sql.runtime.input import one_chunk, select
+from ostinato.sql.runtime.output import Output
 from ostinato.sql.syntax import nodes as n
-
-if TYPE_CHECKING:
-    from ostinato.sql.runtime.measures import Output
 
 _FUNCTIONS = {"count": COUNT, "sum": SUM, "avg": SUM, "mean": SUM, "min": LEAST, "max": GREATEST}
 _ROWS_AT_ONCE = 20_000_000  # listed for DuckDB
@@ -33,7 +28,14 @@ def aggregate(output: Output, term: n.Aggregate) -> pa.Array:
 
 def _by_kernel(output: Output, term: n.Aggregate) -> pa.Array | None:
     matches, final = output.matches, term.mode == "FINAL" or output.one_row
-    given = (matches.path, matches.offsets, output.members(term.variable), output.match_of, output.places, matches.starts)
+    given = (
+        matches.path,
+        matches.offsets,
+        output.members(term.variable),
+        output.match_of,
+        output.places,
+        matches.starts,
+    )
     counts = np.empty(output.size, np.int64)
     if not term.arguments:
         if term.function != "count":

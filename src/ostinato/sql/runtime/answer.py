@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ostinato.errors import Span
 from ostinato.sql.runtime.bind import bind
+from ostinato.sql.runtime.clause import evaluate
 from ostinato.sql.runtime.connect import connect, fetch
 from ostinato.sql.runtime.errors import quote, translate_errors
-from ostinato.sql.runtime.clause import evaluate
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.places import table_aliases

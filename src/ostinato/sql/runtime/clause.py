@@ -10,11 +10,12 @@ from ostinato.sql.automaton.build import Automaton, build_automaton
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.codes import combine
 from ostinato.sql.runtime.conditions import compile_conditions
-from ostinato.sql.runtime.find import find_matches
 from ostinato.sql.runtime.errors import quote
+from ostinato.sql.runtime.find import find_matches
 from ostinato.sql.runtime.input import OrderedRows, key_text, path_of, read_rows
 from ostinato.sql.runtime.matches import Matches
-from ostinato.sql.runtime.measures import Measures, Output
+from ostinato.sql.runtime.measures import Measures
+from ostinato.sql.runtime.output import Output
 from ostinato.sql.runtime.registers import read_columns
 from ostinato.sql.runtime.row_values import RowValues, to_bytes
 from ostinato.sql.runtime.search import search_matches, texts_of
@@ -80,7 +81,10 @@ def _all_rows(match: n.MatchRecognize, rows: OrderedRows, found: Matches) -> pa.
     measures = _measures(match, output)
     if shown[1] is not None:  # rows without a match have no measures
         measures = [(name, column.take(shown[1])) for name, column in measures]
-    hidden = {*(path_of(key)[-1].lower() for key in keys if path_of(key)), *(name.lower() for name in rows.source.joined)}
+    hidden = {
+        *(path_of(key)[-1].lower() for key in keys if path_of(key)),
+        *(name.lower() for name in rows.source.joined),
+    }
     others = [(name, rows.at(name, shown[0])) for name in rows.columns if name.lower() not in hidden]
     return _table([*columns, *measures, *others])
 
@@ -111,9 +115,13 @@ def _output_rows(
     unmatched = np.flatnonzero(np.cumsum(covered)[: rows.size] == 0)
     order = np.argsort(np.concatenate([found.starts[match_of], unmatched]), kind="stable")
     source = np.where(order < match_of.size, order, -1)
-    return match_of, places, (
-        np.concatenate([row_of, unmatched])[order],
-        pa.array(source, mask=source < 0),
+    return (
+        match_of,
+        places,
+        (
+            np.concatenate([row_of, unmatched])[order],
+            pa.array(source, mask=source < 0),
+        ),
     )
 
 

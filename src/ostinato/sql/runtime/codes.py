@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.core.arrays import Bools, Int32, UInt8
+from ostinato.core.arrays import Bools, Int32, Int64, UInt8
 from ostinato.core.columns.intern import IntegerInterner
 from ostinato.sql.automaton.build import Automaton
 
@@ -28,7 +28,7 @@ class Codes:
     holds: Bools
 
     def allowed(self, automaton: Automaton, condition: Sequence[int]) -> UInt8:
-        """By code and state: whether a row may lead to it. `condition` says which one each variable has; -1 for none."""
+        """By code and state: whether a row may lead to it. `condition` is that of each variable; -1 for none."""
         always = np.concatenate([self.holds, np.ones((len(self.holds), 1), np.bool_)], axis=1)
         of_state = np.array(condition, np.int64)[automaton.variable]
         found = always[:, of_state]
@@ -44,6 +44,8 @@ def combine(conditions: Sequence[UInt8], size: int) -> Codes:
         packed = together[0].copy()
         for place, condition in enumerate(together[1:], 1):
             packed |= condition << np.uint8(place)
+        if len(conditions) <= _WIDTH:
+            return Codes(packed.astype(np.int32), _bits(np.arange(1 << len(together)), len(together)))
         codes, holds = _joined(codes, holds, packed, len(together))
     return Codes(codes, holds)
 
@@ -60,5 +62,9 @@ def _joined(codes: Int32, holds: Bools, packed: UInt8, width: int) -> tuple[Int3
         found = interner.encode((codes.astype(np.int64) << 8) | packed)
         pairs = interner.hashed[: interner.size]
         earlier, later = pairs >> 8, pairs & 255
-    bits = (later[:, None] >> np.arange(width)) & 1
-    return found, np.concatenate([holds[earlier], bits.astype(np.bool_)], axis=1)
+    return found.astype(np.int32, copy=False), np.concatenate([holds[earlier], _bits(later, width)], axis=1)
+
+
+def _bits(numbers: Int64, width: int) -> Bools:
+    """By number: its lowest bits."""
+    return ((numbers[:, None] >> np.arange(width)) & 1).astype(np.bool_)

@@ -50,8 +50,19 @@ _COMPARISONS: dict[type, int] = {
     exp.GTE: p.GREATER | p.EQUAL,
     exp.GT: p.GREATER,
 }
-_WHOLE = {exp.Add: p.ADD, exp.Sub: p.SUBTRACT, exp.Mul: p.MULTIPLY, exp.Mod: p.REMAINDER, exp.IntDiv: p.QUOTIENT}
-_FLOAT = {exp.Add: p.ADD_FLOATS, exp.Sub: p.SUBTRACT_FLOATS, exp.Mul: p.MULTIPLY_FLOATS, exp.Mod: p.REMAINDER_FLOATS}
+_WHOLE: dict[type, int] = {
+    exp.Add: p.ADD,
+    exp.Sub: p.SUBTRACT,
+    exp.Mul: p.MULTIPLY,
+    exp.Mod: p.REMAINDER,
+    exp.IntDiv: p.QUOTIENT,
+}
+_FLOAT: dict[type, int] = {
+    exp.Add: p.ADD_FLOATS,
+    exp.Sub: p.SUBTRACT_FLOATS,
+    exp.Mul: p.MULTIPLY_FLOATS,
+    exp.Mod: p.REMAINDER_FLOATS,
+}
 
 
 @dataclass(frozen=True)
@@ -364,9 +375,9 @@ class ConditionCompiler:
                 self.steps.append((p.TO_SINGLE, 0, 0))
         elif result.name == "int":
             operands = [self._kind(self._type(each.sql("duckdb"))) for each in (node.this, node.expression)]
-            if isinstance(node, exp.Mul) and result.scale:
-                self._operands(node, *operands)
-            elif isinstance(node, exp.Sub) and operands[0].type == operands[1].type == "DATE":
+            if (isinstance(node, exp.Mul) and result.scale) or (
+                isinstance(node, exp.Sub) and operands[0].type == operands[1].type == "DATE"
+            ):
                 self._operands(node, *operands)
             else:
                 if any(each.name != "int" for each in operands):

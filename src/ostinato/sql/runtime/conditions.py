@@ -48,14 +48,16 @@ def compile_conditions(match: n.MatchRecognize, variables: tuple[str, ...], valu
     defined = {each.name: each.condition for each in match.definitions}
     for number, name in enumerate(variables):
         condition = defined.get(name)
-        local, steps, reads = [], [], set()
+        local: list[str] = []
+        steps: Steps = []
+        reads: set[Read] = set()
         if condition is not None and is_local(match, name, condition):
             local.append(values.render(condition, name))
         elif condition is not None:
             for part, terms in _parts(condition):
                 places = [int(number) for number in TERM.findall(_text(part))]
                 if all(step_of(match, name, terms[place]) is not None for place in places):
-                    local.append(TERM.sub(lambda each, terms=terms: values.term(terms[int(each[1])], name), _text(part)))
+                    local.append(values.render(_with_terms(_text(part), terms), name))
                 else:
                     _add(found, match, name, part, terms, values, steps, reads)
         if match.within is not None:
@@ -77,7 +79,7 @@ def _parts(condition: n.Sql) -> Iterator[tuple[exp.Expression | str, tuple[n.Ter
     except sqlglot.errors.SqlglotError:
         yield text, terms
         return
-    waiting: list[exp.Expression] = [tree]
+    waiting: list[Any] = [tree]
     while waiting:
         node = waiting.pop()
         inner = node.unnest()

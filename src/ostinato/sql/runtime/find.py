@@ -8,7 +8,7 @@ from ostinato.core.arrays import Int32, Int64, UInt8
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import DataError
 from ostinato.sql.automaton.build import Automaton
-from ostinato.sql.automaton.reachable import ReachableSets, pack, reach_all, words
+from ostinato.sql.automaton.reachable import ReachableSets, pack, words
 from ostinato.sql.kernels.layout import (
     BUDGET,
     DONE,
@@ -24,7 +24,7 @@ from ostinato.sql.kernels.layout import (
     TO_NEXT,
     Rows,
 )
-from ostinato.sql.kernels.reachable import reach_sets
+from ostinato.sql.kernels.reachable import reach_back, reach_sets
 from ostinato.sql.kernels.walk import walk
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.matches import MatchArrays, Matches
@@ -44,7 +44,9 @@ def find_matches(
     arrays = MatchArrays(codes.size, limits)
     given = {"codes": codes, "allowed": allowed, **automaton_fields(match, automaton)}
     if reach_all(sets, codes, bounds, ids):
-        _walk(match, Rows(**given, bounds=bounds, ids=ids, alive=sets.alive, state=state, **arrays.fields), arrays, clock)
+        _walk(
+            match, Rows(**given, bounds=bounds, ids=ids, alive=sets.alive, state=state, **arrays.fields), arrays, clock
+        )
     else:
         for first, last in _pieces(bounds, automaton.states, limits):
             alive = np.zeros((int(bounds[last] - bounds[first]) + 1, words(automaton.states)), np.uint64)
@@ -54,6 +56,15 @@ def find_matches(
             clock.check()
             _walk(match, rows, arrays, clock)
     return arrays.result(automaton, state)
+
+
+def reach_all(sets: ReachableSets, codes: Int32, bounds: Int64, ids: Int32) -> bool:
+    """Fill `ids` for all rows; False where there would be too many sets."""
+    state = np.array([codes.size - 1, bounds.size - 2, 0], np.int64)
+    while (row := reach_back(codes, bounds, sets.steps, ids, state)) >= 0:
+        if not sets.add_step(int(state[2]), int(codes[row])):
+            return False
+    return True
 
 
 def automaton_fields(match: n.MatchRecognize, automaton: Automaton) -> dict[str, np.ndarray]:

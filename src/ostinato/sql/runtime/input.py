@@ -46,7 +46,7 @@ class OrderedRows:
 
     @property
     def size(self) -> int:
-        return self.table.num_rows
+        return int(self.table.num_rows)
 
     def column(self, name: str) -> pa.Array:
         """A column, in order."""
@@ -155,10 +155,18 @@ def _ticks(column: pa.Array) -> Int64 | None:
 
 
 def _sorted(
-    match: n.MatchRecognize, connection: duckdb.DuckDBPyConnection, table: pa.Table, keys: dict[n.Key, str], parts: Int32
+    match: n.MatchRecognize,
+    connection: duckdb.DuckDBPyConnection,
+    table: pa.Table,
+    keys: dict[n.Key, str],
+    parts: Int32,
 ) -> Int64:
     given = pa.table(
-        {"#partition": parts, "#row": np.arange(parts.size), **{keys[key]: table.column(keys[key]) for key in match.order_by}}
+        {
+            "#partition": parts,
+            "#row": np.arange(parts.size),
+            **{keys[key]: table.column(keys[key]) for key in match.order_by},
+        }
     )
     ordered = (
         quote(keys[key]) + (" DESC" if key.descending else "") + (f" NULLS {key.nulls}" if key.nulls else "")

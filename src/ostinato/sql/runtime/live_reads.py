@@ -32,7 +32,9 @@ def live_reads(
     kept = []
     for name in variable:
         hidden = sum(
-            bit for read, bit in bits.items() if read.kind == LIVE_LAST and not read.inwards and name in members[read.what]
+            bit
+            for read, bit in bits.items()
+            if read.kind == LIVE_LAST and not read.inwards and name in members[read.what]
         )
         kept.append(~hidden)
     live = [0] * len(targets)

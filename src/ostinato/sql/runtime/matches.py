@@ -92,6 +92,4 @@ class MatchArrays:
             starts, lengths, numbers = last
         else:
             starts, lengths, numbers = (np.concatenate(parts) for parts in zip(*self.found, last, strict=True))
-        return Matches(
-            automaton, starts, lengths, numbers, np.concatenate([*self.paths, path]) if self.paths else path
-        )
+        return Matches(automaton, starts, lengths, numbers, np.concatenate([*self.paths, path]) if self.paths else path)

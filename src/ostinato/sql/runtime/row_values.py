@@ -16,7 +16,7 @@ from ostinato.sql.syntax import nodes as n
 
 
 class RowValues:
-    """Expressions over each row in order. `PREV(price)` becomes a column that holds the values of `price` one row on."""
+    """Expressions over each row in order. `PREV(price)` becomes a column of the prices one row before."""
 
     def __init__(self, match: n.MatchRecognize, rows: OrderedRows) -> None:
         self.match = match

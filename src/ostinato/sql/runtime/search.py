@@ -10,7 +10,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Int32, Int64, UInt8
 from ostinato.errors import DataError, Limit, LimitError, Message
 from ostinato.sql.automaton.build import Automaton
-from ostinato.sql.automaton.reachable import ReachableSets, all_states, reach_all
+from ostinato.sql.automaton.reachable import ReachableSets, all_states
 from ostinato.sql.kernels.layout import (
     ANSWER,
     ASK,
@@ -37,11 +37,12 @@ from ostinato.sql.kernels.layout import (
 from ostinato.sql.kernels.search import search_rows
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.conditions import Conditions
-from ostinato.sql.runtime.find import STEPS_AT_ONCE, automaton_fields, new_state, settle
+from ostinato.sql.runtime.find import STEPS_AT_ONCE, automaton_fields, new_state, reach_all, settle
 from ostinato.sql.runtime.input import OrderedRows
 from ostinato.sql.runtime.live_reads import live_reads
 from ostinato.sql.runtime.matches import MatchArrays, Matches
-from ostinato.sql.runtime.measures import Measures, Output
+from ostinato.sql.runtime.measures import Measures
+from ostinato.sql.runtime.output import Output
 from ostinato.sql.runtime.registers import Columns, Text
 from ostinato.sql.syntax import nodes as n
 
@@ -204,7 +205,10 @@ def too_long(automaton: Automaton, search: Search, limits: SqlLimits) -> LimitEr
         "steps",
         limits.steps,
         reason=f"the search for one match takes too many steps, most of them for the condition of {name}",
-        fix=Message(f"make {name} compare with fewer rows of the match, bound the pattern, or raise ", Limit("steps", "SqlLimits")),
+        fix=Message(
+            f"make {name} compare with fewer rows of the match, bound the pattern, or raise ",
+            Limit("steps", "SqlLimits"),
+        ),
     )
 
 
