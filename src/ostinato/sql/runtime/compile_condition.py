@@ -7,41 +7,19 @@ values at a few rows of the match. What a program cannot hold raises Unsupported
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
 from sqlglot import exp
 
 from ostinato.sql.kernels import programs as p
-from ostinato.sql.kernels.layout import (
-    COUNT,
-    GREATEST,
-    LEAST,
-    LIVE_FIRST,
-    LIVE_LABELS,
-    LIVE_LAST,
-    LIVE_START,
-    LIVE_TOTAL,
-    SUM,
-)
-from ostinato.sql.plan.row_terms import step_of
-from ostinato.sql.runtime.input import plain_text
-from ostinato.sql.runtime.kinds import Kind, can_be_stored, kind_of
-from ostinato.sql.runtime.live_reads import Read
-from ostinato.sql.runtime.registers import ALL_ROWS, NOW, Registers, Text, stored_ints
-from ostinato.sql.runtime.row_values import RowValues, to_bytes
-from ostinato.sql.syntax import nodes as n
+from ostinato.sql.runtime.condition_parts import ConditionParts, RowPart, Unsupported
+from ostinato.sql.runtime.kinds import BOOLEAN, Kind
+from ostinato.sql.runtime.registers import NOW, Text, stored_ints
+from ostinato.sql.runtime.row_values import to_bytes
 
-
-class Unsupported(Exception):
-    """A program cannot hold this."""
-
-
-TERM = re.compile(r'"#(\d+)"')
-_BOOLEAN = Kind("BOOLEAN", "bool")
 _COMPARISONS: dict[type, int] = {
     exp.LT: p.LESS,
     exp.LTE: p.LESS | p.EQUAL,
@@ -65,183 +43,15 @@ _FLOAT: dict[type, int] = {
 }
 
 
-@dataclass(frozen=True)
-class RowPart:
-    """A part of an expression that reads one row: its text over that row, its text where there is no such row, and the
-    place."""
-
-    text: str
-    without: str
-    place: int
-
-
 @dataclass
-class ConditionCompiler:
-    """Compiles the conditions of one variable; `terms` are those of the condition, named "#0", "#1" and so on."""
-
-    match: n.MatchRecognize
-    variable: str
-    terms: tuple[n.Term, ...]
-    values: RowValues
-    registers: Registers
-    steps: list[tuple[int, Any, Any]] = field(default_factory=list)
-    reads: set[Read] = field(default_factory=set)
-    parts: dict[str, tuple[RowPart | int, Kind]] = field(default_factory=dict)  # what "@0" and so on stand for
-
-    @property
-    def connection(self) -> duckdb.DuckDBPyConnection:
-        return self.values.rows.source.connection
+class ConditionCompiler(ConditionParts):
+    """Compiles the conditions of one variable."""
 
     def compile(self, condition: exp.Expression) -> None:
         """Add the steps of a condition that must be TRUE."""
         outer = self._without_rows(condition.copy())
-        self._emit(outer, _BOOLEAN)
+        self._emit(outer, BOOLEAN)
         self.steps.append((p.REQUIRE, 0, 0))
-
-    # Parts that read one row.
-
-    def _without_rows(self, node: exp.Expression) -> exp.Expression:
-        """The expression with a name for each largest part that reads one row, and for each total."""
-        places = self._places(node)
-        if None not in places and len(places) <= 1:
-            return self._row_part(node, places.pop()) if places else node
-        if isinstance(node, exp.Column):
-            return self._named_term(self._term(node))
-        if isinstance(node, exp.Query | exp.Lambda):
-            raise Unsupported
-        for child in list(node.iter_expressions()):
-            child.replace(self._without_rows(child))
-        return node
-
-    def _places(self, node: exp.Expression) -> set[int | None]:
-        """The rows that an expression reads; None stands for what is no row."""
-        found: set[int | None] = set()
-        for column in node.find_all(exp.Column, exp.Star):
-            term = self._term(column) if isinstance(column, exp.Column) else None
-            found.add(NOW if term is None else self._place(term))
-        return found
-
-    def _term(self, column: exp.Expression) -> n.Term | None:
-        named = TERM.fullmatch(f'"{column.name}"') if not column.args.get("table") else None
-        return self.terms[int(named[1])] if named else None
-
-    def _place(self, term: n.Term) -> int | None:
-        if step_of(self.match, self.variable, term) is not None:
-            return NOW
-        if not isinstance(term, n.Navigation) or term.value.terms:
-            return None
-        return self._navigation(term)
-
-    def _navigation(self, term: n.Navigation) -> int:
-        chosen = self.registers.set(self.match.members(term.variable))
-        from_first = term.end == "FIRST"
-        return self.registers.place(chosen, from_first, term.skip, term.step)
-
-    def _row_part(self, node: exp.Expression, place: int | None) -> exp.Expression:
-        assert place is not None
-        text = node.sql("duckdb")
-
-        def written(found: re.Match[str]) -> str:
-            term = self.terms[int(found[1])]
-            if place == NOW:
-                return self.values.term(term, self.variable)
-            return f"({self._inner_text(term)})"
-
-        def nothing(found: re.Match[str]) -> str:
-            return f"CAST(NULL AS {self.values.types([self._inner_text(self.terms[int(found[1])])])[0]})"
-
-        part = RowPart(TERM.sub(written, text), "NULL" if place == NOW else TERM.sub(nothing, text), place)
-        return self._named(part, self._kind(self.values.types([part.text])[0]))
-
-    def _inner_text(self, term: n.Term) -> str:
-        """The expression over one row that a navigation without CLASSIFIER and the like reads."""
-        assert isinstance(term, n.Navigation)
-        return plain_text(term.value)
-
-    def _named(self, part: RowPart | int, kind: Kind) -> exp.Expression:
-        name = f"@{len(self.parts)}"
-        self.parts[name] = part, kind
-        return exp.Column(this=exp.Identifier(this=name, quoted=True))
-
-    def _named_term(self, term: n.Term | None) -> exp.Expression:
-        """A total, a label or the number of the match: something that steps load."""
-        if isinstance(term, n.MatchNumber):
-            self.reads.add(Read(LIVE_START))
-            return self._loaded(p.LOAD_NUMBER, 0, "BIGINT")
-        if isinstance(term, n.Navigation) and term.value.parts == (n.Classifier(),):
-            place = self._navigation(term)
-            self._read_place(place)
-            self.reads.add(Read(LIVE_LABELS))
-            return self._loaded(p.LOAD_LABEL, place, "VARCHAR")
-        if isinstance(term, n.Aggregate) and term.plain and len(term.arguments) < 2:
-            return self._total(term)
-        raise Unsupported
-
-    def _loaded(self, op: int, argument: int, type_name: str) -> exp.Expression:
-        return self._named(op << 32 | argument, self._kind(type_name))
-
-    def _total(self, term: n.Aggregate) -> exp.Expression:
-        chosen = self.registers.set(self.match.members(term.variable))
-        if not term.arguments:
-            if term.function != "count":
-                raise Unsupported
-            total = self.registers.total(chosen, COUNT, -1, False)
-            self.reads.add(Read(LIVE_TOTAL, total))
-            return self._loaded(p.LOAD_COUNT, total, "BIGINT")
-        (argument,) = term.arguments
-        if argument.terms or term.function not in ("count", "sum", "avg", "mean", "min", "max"):
-            raise Unsupported
-        text = f"({argument.render(lambda inner: '')})"
-        (given,), (result,) = self.values.types([text]), self.values.types([f"{term.function}({text})"])
-        kind = self._kind(given)
-        if term.function == "count":
-            kind, text, function, op = _BOOLEAN, f"CASE WHEN {text} IS NOT NULL THEN true END", COUNT, p.LOAD_COUNT
-        elif term.function in ("min", "max"):
-            function, op = (LEAST if term.function == "min" else GREATEST), p.LOAD_TOTAL
-        else:
-            function, op = SUM, p.LOAD_TOTAL if term.function == "sum" else p.LOAD_MEAN
-            if kind.name == "single":
-                kind = self._kind("DOUBLE")
-            if kind.name not in ("int", "float") or (op == p.LOAD_MEAN and kind.scale):
-                raise Unsupported
-        total = self.registers.total(chosen, function, self._column(text, kind), kind.is_float)
-        self.reads.add(Read(LIVE_TOTAL, total))
-        return self._loaded(op, total, result)
-
-    def _column(self, text: str, kind: Kind, without: str = "NULL") -> int:
-        if not can_be_stored(kind):
-            raise Unsupported
-        return self.registers.column(text, kind, without)
-
-    def _read_place(self, place: int) -> None:
-        chosen, from_first, inwards, _ = self.registers.places[place]
-        if chosen == ALL_ROWS:
-            if from_first or inwards:
-                self.reads.add(Read(LIVE_START))
-        else:
-            self.reads.add(Read(LIVE_FIRST if from_first else LIVE_LAST, chosen, inwards))
-
-    # Types.
-
-    def _kind(self, type_name: str) -> Kind:
-        kind = kind_of(type_name)
-        if kind is None:
-            raise Unsupported
-        return kind
-
-    def _type(self, text: str) -> str:
-        """The type that DuckDB gives to an expression over parts."""
-        given = ", ".join(f'CAST(NULL AS {kind.type}) AS "{name}"' for name, (_, kind) in self.parts.items())
-        source = f" FROM (SELECT {given})" if given else ""
-        try:
-            return str(self.connection.sql(f"DESCRIBE SELECT {text} AS c{source}").fetchall()[0][1])
-        except duckdb.Error:
-            raise Unsupported from None
-
-    def _common(self, nodes: Iterable[exp.Expression]) -> Kind:
-        """The type in which values are compared."""
-        found = self._type("[" + ", ".join(node.sql("duckdb") for node in nodes) + "]")
-        return self._kind(found.removesuffix("[]"))
 
     # Steps.
 
@@ -304,17 +114,17 @@ class ConditionCompiler:
 
     def _emit_logic(self, node: exp.Expression, wanted: Kind) -> None:
         if isinstance(node, exp.Not):
-            self._emit(node.this, _BOOLEAN)
+            self._emit(node.this, BOOLEAN)
             self.steps.append((p.NOT, 0, 0))
         else:
-            self._emit(node.this, _BOOLEAN)
-            self._emit(node.expression, _BOOLEAN)
+            self._emit(node.this, BOOLEAN)
+            self._emit(node.expression, BOOLEAN)
             self.steps.append((p.AND if isinstance(node, exp.And) else p.OR, 0, 0))
-        self._convert(_BOOLEAN, wanted)
+        self._convert(BOOLEAN, wanted)
 
     def _emit_comparison(self, node: exp.Expression, wanted: Kind) -> None:
         self._compare(node.this, node.expression, (p.COMPARE, p.COMPARE_FLOATS), _COMPARISONS[type(node)])
-        self._convert(_BOOLEAN, wanted)
+        self._convert(BOOLEAN, wanted)
 
     def _compare(self, left: exp.Expression, right: exp.Expression, ops: tuple[int, int], outcomes: int) -> None:
         kind = self._common((left, right))
@@ -326,7 +136,7 @@ class ConditionCompiler:
         self._compare(node.this, node.expression, (p.DISTINCT, p.DISTINCT_FLOATS), 0)
         if isinstance(node, exp.NullSafeEQ):
             self.steps.append((p.NOT, 0, 0))
-        self._convert(_BOOLEAN, wanted)
+        self._convert(BOOLEAN, wanted)
 
     def _emit_between(self, node: exp.Expression, wanted: Kind) -> None:
         low, high = node.args["low"], node.args["high"]
@@ -336,7 +146,7 @@ class ConditionCompiler:
             self._emit(bound, kind)
             self.steps.append((p.COMPARE_FLOATS if kind.is_float else p.COMPARE, outcomes, 0))
         self.steps.append((p.AND, 0, 0))
-        self._convert(_BOOLEAN, wanted)
+        self._convert(BOOLEAN, wanted)
 
     def _emit_in(self, node: exp.Expression, wanted: Kind) -> None:
         listed = node.args.get("expressions")
@@ -349,7 +159,7 @@ class ConditionCompiler:
             self.steps.append((p.COMPARE_FLOATS if kind.is_float else p.COMPARE, p.EQUAL, 0))
             if place:
                 self.steps.append((p.OR, 0, 0))
-        self._convert(_BOOLEAN, wanted)
+        self._convert(BOOLEAN, wanted)
 
     def _emit_is(self, node: exp.Expression, wanted: Kind) -> None:
         asked = node.expression
@@ -357,12 +167,12 @@ class ConditionCompiler:
             self._emit(node.this, self._kind(self._type(node.this.sql("duckdb"))))
             self.steps.append((p.IS_NULL, 0, 0))
         elif isinstance(asked, exp.Boolean):
-            self._emit(node.this, _BOOLEAN)
-            self._emit(asked, _BOOLEAN)
+            self._emit(node.this, BOOLEAN)
+            self._emit(asked, BOOLEAN)
             self.steps += [(p.DISTINCT, 0, 0), (p.NOT, 0, 0)]
         else:
             raise Unsupported
-        self._convert(_BOOLEAN, wanted)
+        self._convert(BOOLEAN, wanted)
 
     def _emit_arithmetic(self, node: exp.Expression, wanted: Kind) -> None:
         result = self._kind(self._type(node.sql("duckdb")))
@@ -432,7 +242,7 @@ class ConditionCompiler:
         subject = None if isinstance(node, exp.If) else node.this
         for each in ifs:
             if subject is None:
-                self._emit(each.this, _BOOLEAN)
+                self._emit(each.this, BOOLEAN)
             else:
                 self._compare(subject, each.this, (p.COMPARE, p.COMPARE_FLOATS), p.EQUAL)
             self._emit(each.args["true"], result)

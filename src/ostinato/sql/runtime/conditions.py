@@ -12,7 +12,8 @@ from sqlglot import exp
 from ostinato.sql.kernels import programs as p
 from ostinato.sql.kernels.layout import LIVE_LABELS, LIVE_START
 from ostinato.sql.plan.row_terms import is_local, step_of
-from ostinato.sql.runtime.compile_condition import TERM, ConditionCompiler, Unsupported
+from ostinato.sql.runtime.compile_condition import ConditionCompiler
+from ostinato.sql.runtime.condition_parts import TERM, Unsupported
 from ostinato.sql.runtime.input import key_text, plain_text
 from ostinato.sql.runtime.live_reads import Read
 from ostinato.sql.runtime.registers import Registers

@@ -40,6 +40,9 @@ class Kind:
         return self.name in ("float", "single")
 
 
+BOOLEAN = Kind("BOOLEAN", "bool")
+
+
 def kind_of(type_name: str) -> Kind | None:
     """None for a type that programs cannot hold."""
     if type_name in _RANGES:

@@ -1,0 +1,214 @@
+"""The parts of a condition on the match so far: what reads one row, totals, labels; what they are is said by DuckDB.
+
+Parts that read one row alone are evaluated over all rows, before anything is matched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import duckdb
+from sqlglot import exp
+
+from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels.layout import (
+    COUNT,
+    GREATEST,
+    LEAST,
+    LIVE_FIRST,
+    LIVE_LABELS,
+    LIVE_LAST,
+    LIVE_START,
+    LIVE_TOTAL,
+    SUM,
+)
+from ostinato.sql.plan.row_terms import step_of
+from ostinato.sql.runtime.input import plain_text
+from ostinato.sql.runtime.kinds import BOOLEAN, Kind, can_be_stored, kind_of
+from ostinato.sql.runtime.live_reads import Read
+from ostinato.sql.runtime.registers import ALL_ROWS, NOW, Registers
+from ostinato.sql.runtime.row_values import RowValues
+from ostinato.sql.syntax import nodes as n
+
+
+class Unsupported(Exception):
+    """A program cannot hold this."""
+
+
+TERM = re.compile(r'"#(\d+)"')
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """A part of an expression that reads one row: its text over that row, its text where there is no such row, and the
+    place."""
+
+    text: str
+    without: str
+    place: int
+
+
+@dataclass
+class ConditionParts:
+    """Of a condition of one variable, whose terms are named "#0", "#1" and so on."""
+
+    match: n.MatchRecognize
+    variable: str
+    terms: tuple[n.Term, ...]
+    values: RowValues
+    registers: Registers
+    steps: list[tuple[int, Any, Any]] = field(default_factory=list)
+    reads: set[Read] = field(default_factory=set)
+    parts: dict[str, tuple[RowPart | int, Kind]] = field(default_factory=dict)  # what "@0" and so on stand for
+
+    @property
+    def connection(self) -> duckdb.DuckDBPyConnection:
+        return self.values.rows.source.connection
+
+    # Parts that read one row.
+
+    def _without_rows(self, node: exp.Expression) -> exp.Expression:
+        """The expression with a name for each largest part that reads one row, and for each total."""
+        places = self._places(node)
+        if None not in places and len(places) <= 1:
+            return self._row_part(node, places.pop()) if places else node
+        if isinstance(node, exp.Column):
+            return self._named_term(self._term(node))
+        if isinstance(node, exp.Query | exp.Lambda):
+            raise Unsupported
+        for child in list(node.iter_expressions()):
+            child.replace(self._without_rows(child))
+        return node
+
+    def _places(self, node: exp.Expression) -> set[int | None]:
+        """The rows that an expression reads; None stands for what is no row."""
+        found: set[int | None] = set()
+        for column in node.find_all(exp.Column, exp.Star):
+            term = self._term(column) if isinstance(column, exp.Column) else None
+            found.add(NOW if term is None else self._place(term))
+        return found
+
+    def _term(self, column: exp.Expression) -> n.Term | None:
+        named = TERM.fullmatch(f'"{column.name}"') if not column.args.get("table") else None
+        return self.terms[int(named[1])] if named else None
+
+    def _place(self, term: n.Term) -> int | None:
+        if step_of(self.match, self.variable, term) is not None:
+            return NOW
+        if not isinstance(term, n.Navigation) or term.value.terms:
+            return None
+        return self._navigation(term)
+
+    def _navigation(self, term: n.Navigation) -> int:
+        chosen = self.registers.set(self.match.members(term.variable))
+        from_first = term.end == "FIRST"
+        return self.registers.place(chosen, from_first, term.skip, term.step)
+
+    def _row_part(self, node: exp.Expression, place: int | None) -> exp.Expression:
+        assert place is not None
+        text = node.sql("duckdb")
+
+        def written(found: re.Match[str]) -> str:
+            term = self.terms[int(found[1])]
+            if place == NOW:
+                return self.values.term(term, self.variable)
+            return f"({self._inner_text(term)})"
+
+        def nothing(found: re.Match[str]) -> str:
+            return f"CAST(NULL AS {self.values.types([self._inner_text(self.terms[int(found[1])])])[0]})"
+
+        part = RowPart(TERM.sub(written, text), "NULL" if place == NOW else TERM.sub(nothing, text), place)
+        return self._named(part, self._kind(self.values.types([part.text])[0]))
+
+    def _inner_text(self, term: n.Term) -> str:
+        """The expression over one row that a navigation without CLASSIFIER and the like reads."""
+        assert isinstance(term, n.Navigation)
+        return plain_text(term.value)
+
+    def _named(self, part: RowPart | int, kind: Kind) -> exp.Expression:
+        name = f"@{len(self.parts)}"
+        self.parts[name] = part, kind
+        return exp.Column(this=exp.Identifier(this=name, quoted=True))
+
+    def _named_term(self, term: n.Term | None) -> exp.Expression:
+        """A total, a label or the number of the match: something that steps load."""
+        if isinstance(term, n.MatchNumber):
+            self.reads.add(Read(LIVE_START))
+            return self._loaded(p.LOAD_NUMBER, 0, "BIGINT")
+        if isinstance(term, n.Navigation) and term.value.parts == (n.Classifier(),):
+            place = self._navigation(term)
+            self._read_place(place)
+            self.reads.add(Read(LIVE_LABELS))
+            return self._loaded(p.LOAD_LABEL, place, "VARCHAR")
+        if isinstance(term, n.Aggregate) and term.plain and len(term.arguments) < 2:
+            return self._total(term)
+        raise Unsupported
+
+    def _loaded(self, op: int, argument: int, type_name: str) -> exp.Expression:
+        return self._named(op << 32 | argument, self._kind(type_name))
+
+    def _total(self, term: n.Aggregate) -> exp.Expression:
+        chosen = self.registers.set(self.match.members(term.variable))
+        if not term.arguments:
+            if term.function != "count":
+                raise Unsupported
+            total = self.registers.total(chosen, COUNT, -1, False)
+            self.reads.add(Read(LIVE_TOTAL, total))
+            return self._loaded(p.LOAD_COUNT, total, "BIGINT")
+        (argument,) = term.arguments
+        if argument.terms or term.function not in ("count", "sum", "avg", "mean", "min", "max"):
+            raise Unsupported
+        text = f"({argument.render(lambda inner: '')})"
+        (given,), (result,) = self.values.types([text]), self.values.types([f"{term.function}({text})"])
+        kind = self._kind(given)
+        if term.function == "count":
+            kind, text, function, op = BOOLEAN, f"CASE WHEN {text} IS NOT NULL THEN true END", COUNT, p.LOAD_COUNT
+        elif term.function in ("min", "max"):
+            function, op = (LEAST if term.function == "min" else GREATEST), p.LOAD_TOTAL
+        else:
+            function, op = SUM, p.LOAD_TOTAL if term.function == "sum" else p.LOAD_MEAN
+            if kind.name == "single":
+                kind = self._kind("DOUBLE")
+            if kind.name not in ("int", "float") or (op == p.LOAD_MEAN and kind.scale):
+                raise Unsupported
+        total = self.registers.total(chosen, function, self._column(text, kind), kind.is_float)
+        self.reads.add(Read(LIVE_TOTAL, total))
+        return self._loaded(op, total, result)
+
+    def _column(self, text: str, kind: Kind, without: str = "NULL") -> int:
+        if not can_be_stored(kind):
+            raise Unsupported
+        return self.registers.column(text, kind, without)
+
+    def _read_place(self, place: int) -> None:
+        chosen, from_first, inwards, _ = self.registers.places[place]
+        if chosen == ALL_ROWS:
+            if from_first or inwards:
+                self.reads.add(Read(LIVE_START))
+        else:
+            self.reads.add(Read(LIVE_FIRST if from_first else LIVE_LAST, chosen, inwards))
+
+    # Types.
+
+    def _kind(self, type_name: str) -> Kind:
+        kind = kind_of(type_name)
+        if kind is None:
+            raise Unsupported
+        return kind
+
+    def _type(self, text: str) -> str:
+        """The type that DuckDB gives to an expression over parts."""
+        given = ", ".join(f'CAST(NULL AS {kind.type}) AS "{name}"' for name, (_, kind) in self.parts.items())
+        source = f" FROM (SELECT {given})" if given else ""
+        try:
+            return str(self.connection.sql(f"DESCRIBE SELECT {text} AS c{source}").fetchall()[0][1])
+        except duckdb.Error:
+            raise Unsupported from None
+
+    def _common(self, nodes: Iterable[exp.Expression]) -> Kind:
+        """The type in which values are compared."""
+        found = self._type("[" + ", ".join(node.sql("duckdb") for node in nodes) + "]")
+        return self._kind(found.removesuffix("[]"))
