@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ostinato.rules.incremental.engine import RuleEngine
     from ostinato.rules.limits import RuleLimits
     from ostinato.rules.program import RuleProgram
+    from ostinato.sql.limits import SqlLimits
     from ostinato.sql.query import SqlQuery
     from ostinato.xseq.limits import XSeqLimits
     from ostinato.xseq.query import XSeqQuery
@@ -52,6 +53,7 @@ __all__ = [
     "QueryError",
     "RuleEngine",
     "RuleLimits",
+    "SqlLimits",
     "XSeqLimits",
     "cel",
     "detect_many",
@@ -74,6 +76,7 @@ _LAZY = {
     "LiveEngine": "ostinato.patterns.live.engine",
     "RuleEngine": "ostinato.rules.incremental.engine",
     "RuleLimits": "ostinato.rules.limits",
+    "SqlLimits": "ostinato.sql.limits",
     "XSeqLimits": "ostinato.xseq.limits",
 }
 

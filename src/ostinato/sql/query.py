@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
+from ostinato.core.options import bad_option
 from ostinato.errors import DataError, QueryError
+from ostinato.sql.limits import SqlLimits
 from ostinato.sql.plan.check import check
 from ostinato.sql.syntax.parse import parse
 
@@ -25,7 +28,7 @@ class SqlQuery:
         self.query = parse(text)
         check(self.query)
 
-    def detect(self, data: TableLike | Mapping[str, TableLike], /) -> pa.Table:
+    def detect(self, data: TableLike | Mapping[str, TableLike], /, *, limits: SqlLimits | None = None) -> pa.Table:
         """The rows of the query.
 
         Parameters
@@ -33,6 +36,8 @@ class SqlQuery:
         data
             Tables by the names that the query gives them: `{"ticks": …, "names": …}`. Each is a pyarrow, pandas or
             polars table, or a list of dicts. One table alone is the one that the query reads.
+        limits
+            Bounds on rows, steps, memory and time.
 
         Returns
         -------
@@ -40,9 +45,13 @@ class SqlQuery:
         """
         from ostinato.core.events import to_arrow
         from ostinato.sql.runtime.answer import answer
+        from ostinato.sql.runtime.clause import evaluate
 
+        if limits is not None and not isinstance(limits, SqlLimits):
+            raise bad_option("limits", limits, "an ostinato.SqlLimits")
         tables = data if isinstance(data, Mapping) else {self._only_table(): data}
-        return answer(self.query, {name: to_arrow(table) for name, table in tables.items()})
+        given = {name: to_arrow(table) for name, table in tables.items()}
+        return answer(self.query, given, partial(evaluate, limits=limits))
 
     def explain(self) -> str:
         """How the query is understood: each clause, and what is left to DuckDB."""
