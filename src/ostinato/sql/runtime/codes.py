@@ -30,7 +30,7 @@ class Codes:
     def allowed(self, automaton: Automaton, condition: Sequence[int]) -> UInt8:
         """By code and state: whether a row may lead to it. `condition` is that of each variable; -1 for none."""
         always = np.concatenate([self.holds, np.ones((len(self.holds), 1), np.bool_)], axis=1)
-        of_state = np.array(condition, np.int64)[automaton.variable]
+        of_state = np.array([*condition, -1], np.int64)[automaton.variable]
         found = always[:, of_state]
         found[:, automaton.variable < 0] = False
         return np.ascontiguousarray(found).view(np.uint8)

@@ -105,3 +105,8 @@ def test_a_value_out_of_range_is_an_error_where_the_condition_depends_on_it() ->
     with pytest.raises(DataError, match="the condition of B is out of range"):
         rows(clause.format(""), table)
     assert rows(clause.format("ts > 0 OR"), table) == [(2,)]
+
+
+def test_a_pattern_may_have_no_variables() -> None:
+    assert rows("ORDER BY ts MEASURES COUNT(*) AS n PATTERN (^)", numbers(3)) == [(0,)]
+    assert rows("ORDER BY ts MEASURES COUNT(*) AS n PATTERN ($)", numbers(3)) == []
