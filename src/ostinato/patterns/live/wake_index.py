@@ -240,7 +240,8 @@ def moved_states(compiled: CompiledPattern, holding: frozenset[Condition]) -> tu
         if any(condition in holding for condition in transition.unless):
             continue
         if transition.stays:
-            waiting.add(transition.source)
+            if not any(condition in holding for condition, _ in transition.barred):  # which may end some of them
+                waiting.add(transition.source)
         else:
             moving.add(transition.source)
             alone |= transition.source == 0 and transition.target in transducer.final

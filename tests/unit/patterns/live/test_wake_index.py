@@ -35,6 +35,14 @@ def test_an_event_that_only_begins_matches() -> None:
     assert moved_states(ost.cel("A")._compiled, first) == ({0}, True)
 
 
+def test_an_event_may_end_matches_that_it_is_compared_with() -> None:
+    query = ost.cel("A AS x ; (NOT B AS n FILTER n.v > x.v) ; C AS y FILTER x.k = y.k WITHIN 9 seconds")
+    values = [("A", 1, 0), ("B", 5, 0), ("C", 0, 0), ("A", 4, 1), ("B", 3, 0), ("C", 0, 1)]
+    events = [{"ts": ts, "type": kind, "v": v, "k": k} for ts, (kind, v, k) in enumerate(values)]
+    live = ost.engine({"query": query})
+    assert [match["positions"] for event in events for match in live.push(event)] == [[3, 5]]
+
+
 def reads(query: str, *events: dict[str, object]) -> list[int]:
     """How many events a query has read after each."""
     live = ost.engine({"query": ost.cel(query), "other": ost.cel("Z ; Z")})
