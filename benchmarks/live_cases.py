@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from live import stream
 
 from ostinato.samples.plant import LONGEST, PROGRAM, plant
 
@@ -43,26 +44,26 @@ def _single_queries() -> list[Case]:
     return [
         Case(
             name="query: A ; B ; C, all of 10 s",
-            events=letters,
+            events=stream,
             queries=("A AS x ; B AS y ; C AS z WITHIN 10 seconds",),
             epl="select * from pattern [every x=A -> (every y=B -> every z=C) where timer:within(10.5 sec)]",
         ),
         Case(
             name="query: A -> B -> C, the next of each",
-            events=letters,
+            events=stream,
             queries=("A AS x -> B AS y -> C AS z WITHIN 10 seconds",),
             epl="select * from pattern [every x=A -> (y=B -> z=C) where timer:within(10.5 sec)]",
         ),
         Case(
             name="query: A ; B ; C, equal id",
-            events=letters,
+            events=stream,
             queries=("A AS x ; B AS y ; C AS z FILTER x.id = y.id AND y.id = z.id WITHIN 1000 seconds",),
             epl="""select * from pattern [
                 every x=A -> (every y=B(id = x.id) -> every z=C(id = x.id)) where timer:within(1000.5 sec)]""",
         ),
         Case(
             name="query: A, then no B of its id",
-            events=letters,
+            events=stream,
             queries=("A AS x ; NOT (B AS y FILTER y.id = x.id) FOR 300 seconds",),
             epl="select * from pattern [every x=A -> (timer:interval(300.5 sec) and not B(id = x.id))]",
         ),
@@ -170,51 +171,42 @@ def _plant_rules() -> list[Case]:
 
 
 def _many_rules() -> list[Case]:
-    found = []
-    for count in (100, 1_000):
-        found.append(
-            Case(
-                name=f"{count:,} rules: joins of own labels",
-                events=partial(pairs, rules=count),
-                rules="\n".join(
-                    f"DETECT d{n} {{ id {{ var I }} }} ON and {{ event a: a{n} {{{{ id {{{{ var I }}}} }}}}, "
-                    f"event b: b{n} {{{{ id {{{{ var I }}}} }}}} }} where {{ a before b, {{a, b}} within 1 min }} END"
-                    for n in range(count)
-                ),
-                epl="\n".join(
-                    f"select b.id as id from b{n} as b unidirectional, a{n}#time(60.0005 sec) as a where a.id = b.id;"
-                    for n in range(count)
-                ),
-                fill=0,
-            )
-        )
-    for count in (100, 1_000):
-        found.append(
-            Case(
-                name=f"{count:,} rules: filters of one label",
-                events=partial(codes, rules=count),
-                rules="\n".join(
-                    f"DETECT d{n} {{ value {{ var V }} }} ON event r: reading {{{{ code {{{{ var C }}}}, "
-                    f"value {{{{ var V }}}} }}}} where {{ var C = {n}, var V > 10 }} END"
-                    for n in range(count)
-                ),
-                epl="select value from reading(code = ?:n:int, value > 10)",
-                copies=count,
-                fill=0,
-            )
-        )
-    return found
+    return [*map(_joins, (100, MANY)), *map(_filters, (100, MANY))]
 
 
-def letters(count: int) -> pa.Table:
-    random = np.random.default_rng(1)
-    return pa.table(
-        {
-            "ts": np.arange(count),
-            "type": random.choice(list("ABCDE"), count),
-            "id": random.integers(0, 100, count),
-        }
+def _joins(count: int) -> Case:
+    rule = """
+        DETECT d$ { id { var I } }
+        ON and { event a: a$ {{ id {{ var I }} }}, event b: b$ {{ id {{ var I }} }} }
+            where { a before b, {a, b} within 1 min }
+        END"""
+    epl = "select b.id as id from b$ as b unidirectional, a$#time(60.0005 sec) as a where a.id = b.id;"
+    return Case(
+        name=f"{count:,} rules: joins of own labels",
+        events=partial(pairs, rules=count),
+        rules=_numbered(rule, count),
+        epl=_numbered(epl, count),
+        fill=0,
     )
+
+
+def _filters(count: int) -> Case:
+    rule = """
+        DETECT d$ { value { var V } }
+        ON event r: reading {{ code {{ var C }}, value {{ var V }} }} where { var C = $, var V > 10 }
+        END"""
+    return Case(
+        name=f"{count:,} rules: filters of one label",
+        events=partial(codes, rules=count),
+        rules=_numbered(rule, count),
+        epl="select value from reading(code = ?:n:int, value > 10)",
+        copies=count,
+        fill=0,
+    )
+
+
+def _numbered(text: str, count: int) -> str:
+    return "\n".join(text.replace("$", str(number)) for number in range(count))
 
 
 def fifty_types(count: int) -> pa.Table:
