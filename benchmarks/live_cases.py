@@ -90,17 +90,15 @@ def _many_queries() -> list[Case]:
                 f"E AS x ; E AS y FILTER x.account = {n} AND y.account = {n} WITHIN 1 hour" for n in range(MANY)
             ),
             epl="""select * from pattern [
-                every x=E(account = ?:n:int) -> every y=E(account = ?:n:int) where timer:within(3600.5 sec)]""",
+                every x=E(account = ?:n:int) -> (every y=E(account = ?:n:int)) where timer:within(3600.5 sec)]""",
             copies=MANY,
         ),
         Case(
             name="1,000 queries: above a constant",
             events=accounts,
-            queries=tuple(
-                f"E AS x ; E AS y FILTER x.v > {MANY + n} AND y.v > {MANY + n} WITHIN 9 seconds" for n in range(MANY)
-            ),
-            epl=f"""select * from pattern [
-                every x=E(v > {MANY} + ?:n:int) -> every y=E(v > {MANY} + ?:n:int) where timer:within(9.5 sec)]""",
+            queries=tuple(f"E AS x ; E AS y FILTER x.v > {n} AND y.v > {n} WITHIN 9 seconds" for n in range(MANY)),
+            epl="""select * from pattern [
+                every x=E(v > ?:n:int) -> (every y=E(v > ?:n:int)) where timer:within(9.5 sec)]""",
             copies=MANY,
         ),
     ]
@@ -224,7 +222,7 @@ def accounts(count: int) -> pa.Table:
             "ts": np.arange(count),
             "type": pa.array(["E"] * count),
             "account": np.where(own, random.integers(0, MANY, count), random.integers(10**6, 10**9, count)),
-            "v": np.where(own, MANY + random.random(count) * MANY, random.random(count) * MANY),
+            "v": np.where(own, random.random(count), -random.random(count)) * MANY,
         }
     )
 

@@ -95,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Measure live queries and rules beside Esper.")
     parser.add_argument("--only", default="", help="cases whose name contains this, such as query, rules: or 1,000")
     parser.add_argument("--events", type=int, default=200_000, help="length of each stream")
-    parser.add_argument("--seconds", type=float, default=4.0, help="for each measurement, about")
+    parser.add_argument("--seconds", type=float, default=3.0, help="for each measurement, about")
     parser.add_argument("--record", type=Path, help="a JSON file to write")
     options = parser.parse_args()
     console = Console()

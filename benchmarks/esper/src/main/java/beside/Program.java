@@ -17,7 +17,6 @@ final class Program {
     private final Configuration configuration;
     private final EPCompiled compiled;
     private final int copies;
-    private int started;
 
     Program(String epl, Events events, int copies) throws EPCompileException {
         this.copies = copies;
@@ -36,7 +35,7 @@ final class Program {
 
     /** A runtime of its own, at a time, with everything deployed. */
     EPRuntime deploy(long time, Totals totals) throws EPDeployException {
-        EPRuntime runtime = EPRuntimeProvider.getRuntime("run " + started++, configuration);
+        EPRuntime runtime = EPRuntimeProvider.getRuntime("beside", configuration);
         runtime.getEventService().advanceTime(time);
         for (int number = 0; number < Math.max(1, copies); number++) {
             Integer parameter = number;

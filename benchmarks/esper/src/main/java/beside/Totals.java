@@ -5,15 +5,11 @@ import com.espertech.esper.runtime.client.EPRuntime;
 import com.espertech.esper.runtime.client.EPStatement;
 import com.espertech.esper.runtime.client.UpdateListener;
 
-/** Counts outputs and, if asked to, adds up one of their properties. */
+/** Counts outputs and, from a reset that names one, adds up a property of those that have it. */
 final class Totals implements UpdateListener {
-    private final String summed;
+    private String summed = "-";
     private long outputs;
     private double sum;
-
-    Totals(String summed) {
-        this.summed = summed;
-    }
 
     @Override
     public void update(EventBean[] inserted, EventBean[] removed, EPStatement statement, EPRuntime runtime) {
@@ -21,11 +17,17 @@ final class Totals implements UpdateListener {
             return;
         }
         outputs += inserted.length;
-        if (summed != null && statement.getEventType().isProperty(summed)) {
+        if (!summed.equals("-") && statement.getEventType().isProperty(summed)) {
             for (EventBean each : inserted) {
                 sum += ((Number) each.get(summed)).doubleValue();
             }
         }
+    }
+
+    void reset(String summed) {
+        this.summed = summed;
+        outputs = 0;
+        sum = 0;
     }
 
     long outputs() {
