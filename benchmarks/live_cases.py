@@ -34,6 +34,7 @@ class Case:
     options: dict[str, Any] = field(default_factory=dict)  # of our engine
     total: str | None = None  # a column of the answer whose sum must be equal, too
     fill: int = 20_000  # events before the first that is measured
+    most: int | None = None  # events of the stream, where one event takes long
 
 
 def cases() -> list[Case]:
@@ -77,6 +78,7 @@ def _many_queries() -> list[Case]:
         Case(
             name="1,000 queries: three of 50 types",
             events=fifty_types,
+            most=50_000,
             queries=tuple(f"T{a} AS x ; T{b} AS y ; T{c} AS z WITHIN 9 seconds" for a, b, c in triples),
             epl="\n".join(
                 f"select * from pattern [every x=T{a} -> (every y=T{b} -> every z=T{c}) where timer:within(9.5 sec)];"
@@ -96,6 +98,7 @@ def _many_queries() -> list[Case]:
         Case(
             name="1,000 queries: above a constant",
             events=accounts,
+            most=50_000,
             queries=tuple(f"E AS x ; E AS y FILTER x.v > {n} AND y.v > {n} WITHIN 9 seconds" for n in range(MANY)),
             epl="""select * from pattern [
                 every x=E(v > ?:n:int) -> (every y=E(v > ?:n:int)) where timer:within(9.5 sec)]""",
@@ -184,7 +187,8 @@ def _joins(count: int) -> Case:
         events=partial(pairs, rules=count),
         rules=_numbered(rule, count),
         epl=_numbered(epl, count),
-        fill=0,
+        fill=10_000 if count == 100 else 0,
+        most=50_000,
     )
 
 
@@ -199,7 +203,7 @@ def _filters(count: int) -> Case:
         rules=_numbered(rule, count),
         epl="select value from reading(code = ?:n:int, value > 10)",
         copies=count,
-        fill=0,
+        fill=10_000,
     )
 
 

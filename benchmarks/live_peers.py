@@ -39,6 +39,7 @@ from live_cases import Case, cases  # noqa: E402
 
 SIZES = (10_000, 100, 1)
 ROUNDS = 5
+WARM_UP = 5  # times as long as ours: its compiler goes on improving what it has compiled for many seconds
 ESPER = HERE / "esper"
 JAR = ESPER / "target" / "beside-esper.jar"
 # One thread sends events: the serial collector takes the least CPU time.
@@ -109,9 +110,10 @@ def main() -> None:
         if options.only.lower() in case.name.lower():
             console.print(case.name, style="dim")
             results.append(measure(case, options.events, options.seconds, with_esper=not missing))
+            if options.record:  # after each, so that a run that is stopped leaves what it has found
+                record = json.dumps(as_record(results, options.events), indent=1)
+                options.record.write_text(record + "\n", encoding="utf-8")
     show(results, console)
-    if options.record:
-        options.record.write_text(json.dumps(as_record(results, options.events), indent=1) + "\n", encoding="utf-8")
     differences = [difference for result in results if (difference := result.difference())]
     if differences:
         sys.exit("\n".join(differences))
@@ -133,7 +135,7 @@ def build() -> str | None:
 
 
 def measure(case: Case, events: int, seconds: float, *, with_esper: bool) -> Result:
-    table = case.events(events)
+    table = case.events(min(events, case.most or events))
     begin = time.process_time()
     open_engine = compiled(case, table.schema)
     open_engine()
@@ -213,7 +215,7 @@ def run_esper(case: Case, table: pa.Table, checks: list[int], seconds: float) ->
         events, epl = Path(folder) / "events.csv", Path(folder) / "module.epl"
         write_events(table, events)
         epl.write_text(case.epl, encoding="utf-8")
-        arguments = (events, epl, case.copies, case.total or "-", 2 * seconds, *checks)
+        arguments = (events, epl, case.copies, case.total or "-", WARM_UP * seconds, *checks)
         done = subprocess.run([*JAVA, *map(str, arguments)], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{case.name}: Esper failed\n{done.stderr}")
@@ -282,6 +284,7 @@ def as_record(results: list[Result], events: int) -> dict[str, Any]:
         "events": events,
         "cases": {
             result.case.name: {
+                "events": min(events, result.case.most or events),
                 "compile": result.compile,
                 "ours": [asdict(each) for each in result.ours],
                 "esper": asdict(result.esper) if result.esper else None,

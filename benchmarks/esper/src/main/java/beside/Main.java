@@ -17,6 +17,7 @@ import java.util.Locale;
  */
 public final class Main {
     private static final double ROUND = 0.5; // seconds at least, since the clock of the process ticks every hundredth
+    private static final int LEAST = 4; // rounds
     private static final int TIMED = 100_000; // single events
     private static final OperatingSystemMXBean PROCESS =
             (OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
@@ -60,10 +61,10 @@ public final class Main {
         System.exit(0); // threads of the runtime may live on
     }
 
-    /** CPU seconds of the process for the whole stream, at least two times. */
+    /** CPU seconds of the process for the whole stream, often enough for the compiler to have done its work. */
     private List<Double> rounds(double seconds) {
         List<Double> taken = new ArrayList<>();
-        for (double spent = 0; taken.size() < 2 || spent < seconds; ) {
+        for (double spent = 0; taken.size() < LEAST || spent < seconds; ) {
             double round = 0;
             int streams = 0;
             while (round < ROUND) {
