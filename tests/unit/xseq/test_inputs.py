@@ -160,7 +160,7 @@ def test_lists_and_folders_of_nothing(tmp_path: Path) -> None:
             rows(source)
     (tmp_path / "a.xml").write_text("<a/>", encoding="utf-8")
     with pytest.raises(DataError, match=r"did you mean `a\.xml`"):
-        rows(tmp_path / "b.xml")
+        rows(tmp_path / "a1.xml")
     with pytest.raises(QueryError, match="the column `document`"):
         ostinato.xseq("return $X@id as document from //$X").detect(tmp_path)
 

@@ -107,9 +107,14 @@ def _add(
             raise Unsupported
         compiler.compile(part)
     except Unsupported:
+        asked = _with_terms(_text(part), terms)
+        if steps and steps[-1][0] == p.ASK_ENGINE:  # there is one answer for each row that is tried
+            number = steps[-1][1]
+            found.asked[number] = n.Sql(("(", *found.asked[number].parts, ") AND (", *asked.parts, ")"))
+            return
         steps.append((p.ASK_ENGINE, len(found.asked), 0))
         reads |= {Read(LIVE_START), Read(LIVE_LABELS)}
-        found.asked.append(_with_terms(_text(part), terms))
+        found.asked.append(asked)
     else:
         asked_from = next((at for at, step in enumerate(steps) if step[0] == p.ASK_ENGINE), len(steps))
         steps[asked_from:asked_from] = compiler.steps
