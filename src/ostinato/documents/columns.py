@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core import database
 from ostinato.core.arrow import byte_runs, is_bytes, is_text, plain_type
 from ostinato.errors import DataError
 
@@ -107,8 +108,7 @@ def _unfaithful(path: str, what: str) -> DataError:
 def _as_json(chunk: pa.Array) -> Iterator[pa.Array]:
     import duckdb  # it takes a while to load, and few columns need it
 
-    with duckdb.connect(":memory:", config={"threads": 1}) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with database.connect(threads=1) as connection:
         connection.register("rows", pa.table({"value": chunk}))
         try:
             batches = connection.sql("SELECT to_json(value) AS value FROM rows").to_arrow_reader(_BATCH)

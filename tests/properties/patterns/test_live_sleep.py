@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -69,6 +70,7 @@ def pieces(rows: list[Row], steps: list[str], size: int) -> list[Any]:
     return [*found, *rows[at:]]
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(asked, sparse(), STEPS, st.integers(1, 9))
 def test_queries_that_sleep(given: list[Query], rows: list[Row], steps: list[str], size: int) -> None:

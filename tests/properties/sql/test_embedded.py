@@ -6,6 +6,7 @@ from collections import Counter
 
 import duckdb
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ostinato.errors import DataError
@@ -47,6 +48,7 @@ def test_conditions_on_rows_by_place(clause: str, table: pa.Table) -> None:
     check(clause, table)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(clauses(looks_back=True), tables())
 def test_conditions_on_the_match_so_far(clause: str, table: pa.Table) -> None:

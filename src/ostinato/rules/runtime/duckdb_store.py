@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,6 +10,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
+from ostinato.core import database
 from ostinato.errors import DataError
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.relational.dialects import write_sql
@@ -25,14 +25,12 @@ def quote_identifier(name: str) -> str:
 
 
 def connect(threads: int | None = None) -> duckdb.DuckDBPyConnection:
-    settings: dict[str, Any] = {"temp_directory": tempfile.gettempdir()}
-    if threads is not None:
-        settings["threads"] = threads
-    connection = duckdb.connect(":memory:", config=settings)
-    connection.execute("SET TimeZone = 'UTC'; SET preserve_insertion_order = false")
-    # Small steps would pay for it, and large ones gain nothing: tuples are narrow.
-    connection.execute("SET disabled_optimizers = 'compressed_materialization'")
-    return connection
+    settings: dict[str, str | int | bool] = {
+        "preserve_insertion_order": False,
+        # Small steps would pay for it, and large ones gain nothing: tuples are narrow.
+        "disabled_optimizers": "compressed_materialization",
+    }
+    return database.connect(**settings, **({} if threads is None else {"threads": threads}))
 
 
 class DuckDBStore:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -11,22 +9,13 @@ from contextlib import contextmanager
 import duckdb
 import pyarrow as pa
 
+from ostinato.core import database
 from ostinato.errors import DataError
-
-
-def _settings() -> dict[str, str | bool | int | float | list[str]]:
-    """Variables of Python are no tables, and a query does not reach for files.
-
-    What does not fit in memory goes to a folder of this process alone: queries may read what is in it.
-    """
-    folder = os.path.join(tempfile.gettempdir(), f"ostinato-{os.getpid()}")
-    return {"python_enable_replacements": False, "enable_external_access": False, "temp_directory": folder}
 
 
 @contextmanager
 def connect(tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect(":memory:", config=_settings()) as connection:
-        connection.execute("SET TimeZone = 'UTC'")
+    with database.connect() as connection:
         for name, table in tables.items():
             if not table.num_columns:
                 raise DataError(f"the table `{name}` has no columns", fix="give a table that names its columns")

@@ -33,6 +33,7 @@ def python_names(node: ast.AST) -> Iterator[str]:
         yield from python_names(child)
 
 
+@pytest.mark.slow
 def test_kernels_are_what_python_calls_and_subroutines_are_the_rest() -> None:
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
     used = {name for tree in trees.values() for name in python_names(tree)}

@@ -122,6 +122,7 @@ def test_any_cuts(query: Query, rows: list[Row], places: list[int]) -> None:
 Phases = list[tuple[int, set[int]]]  # how many rows come, and which queries there are beside the first
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     st.lists(queries(wider_filters=True, partitions=False), min_size=3, max_size=4),

@@ -63,6 +63,7 @@ def test_a_pattern_that_is_too_large_is_refused() -> None:
         rows("ORDER BY ts MEASURES COUNT(*) AS n PATTERN ((A B){1,1000000})", numbers(3))
 
 
+@pytest.mark.slow
 def test_the_limit_names_the_variable_that_is_expensive() -> None:
     # The sum differs for almost every way to divide the rows, so nothing can be remembered.
     table = numbers(60, x=2.0 ** -np.arange(60))
