@@ -21,7 +21,11 @@ def _start(process: int, settings: tuple[tuple[str, str | int | bool], ...]) -> 
     import duckdb  # it takes a while to load, and not everything needs it
 
     folder = os.path.join(tempfile.gettempdir(), f"ostinato-{process}")
-    own: dict[str, str | int | bool] = {"python_enable_replacements": False, "enable_external_access": False, "temp_directory": folder}
+    own: dict[str, str | int | bool] = {
+        "python_enable_replacements": False,
+        "enable_external_access": False,
+        "temp_directory": folder,
+    }
     return duckdb.connect(":memory:", config={**own, **dict(settings)})
 
 
