@@ -52,14 +52,16 @@ def interleave(parts: Sequence[tuple[Transducer, bool]], tests: Sequence[Expr], 
     """
     own = [_part(transducer, nullable) for transducer, nullable in parts]
     start: _State = (_BEGIN,) * len(own)
-    number: dict[_State, int] = {start: 0}
-    todo, found = [start], dict[Transition, None]()
-    for state in todo:
-        for move, target in _moves(own, state, tests, apart=apart):
+    # What is complete without a part ends with its last event: once it skipped one, that part has to come.
+    number: dict[tuple[_State, bool], int] = {(start, True): 0}
+    todo, found = [(start, True)], dict[Transition, None]()
+    for state, waits in todo:
+        for move, after in _moves(own, state, tests, apart=apart):
+            target = after, move.mark is None or not all(map(_Part.is_complete, own, after))
             if target not in number:
                 number[target] = len(number)
                 todo.append(target)
-            found.setdefault(replace(move, source=number[state], target=number[target]))
+            found.setdefault(replace(move, source=number[state, waits], target=number[target]))
         if len(found) > MAX_TRANSITIONS:
             raise LimitError(
                 "shuffle",
@@ -67,8 +69,7 @@ def interleave(parts: Sequence[tuple[Transducer, bool]], tests: Sequence[Expr], 
                 reason="the parts of this AND can be interleaved in too many ways",
                 fix="join fewer parts, or shorter ones",
             )
-    done = (state for state in number if all(map(_Part.is_complete, own, state)) and state != start)
-    return Transducer(len(number), tuple(found), frozenset(number[state] for state in done))
+    return Transducer(len(number), tuple(found), frozenset(at for (_, waits), at in number.items() if not waits))
 
 
 def _part(transducer: Transducer, nullable: bool) -> _Part:

@@ -278,6 +278,9 @@ class EngineState:
                     kept.append(self._take_unskipped(matches, events, clock))
                     continue
                 begun = int(np.searchsorted(matches.origins, matches.origins[-1]))  # the last event may complete more
+                if not begun and undecided and undecided[-1].origins[-1] == matches.origins[-1]:
+                    undecided.append(matches)  # so it does
+                    continue
                 kept.append(self._take_unskipped(Matches.concat([*undecided, matches.part(0, begun)]), events, clock))
                 undecided = [matches.part(begun, len(matches))]
                 continue

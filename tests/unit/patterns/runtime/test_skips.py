@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import ostinato as ost
+from ostinato.patterns.runtime import matcher
 
 
 def found(query: str, letters: str) -> list[list[int]]:
@@ -35,3 +36,9 @@ def test_what_is_left(query: str, letters: str, positions: list[list[int]]) -> N
 def test_what_is_skipped_is_not_looked_at_again() -> None:
     """Without skipping, the last B alone would complete two to the power of three hundred."""
     assert len(found("A+ ; B AFTER MATCH SKIP TO NEXT ROW", "AB" * 300)) == 300
+
+
+def test_matches_of_one_event_may_come_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matcher, "_CHUNK_VALUES", 1)
+    query = ost.cel("SELECT x WHERE A AS x OR A WITHIN 2 EVENTS AFTER MATCH SKIP TO NEXT ROW")
+    assert query.detect([{"type": "A"}]).to_pylist() == [{"x": {"type": "A"}}, {"x": None}]
