@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import fields
 from datetime import timedelta
 from numbers import Real
 from typing import Any, Literal, get_args
+
+import numpy as np
 
 from ostinato.errors import Limit, Message, Option, OstinatoError, QueryError
 
@@ -51,6 +54,20 @@ def check_column_names(option: str, columns: Any) -> tuple[str, ...]:
     if given is None or not all(isinstance(column, str) for column in given):
         raise bad_option(option, columns, "a list of column names")
     return given
+
+
+def check_limits(limits: Any) -> None:
+    """Of a dataclass of limits: each is a whole number from 1 on; `seconds` is a length of time, or None."""
+    for field in fields(limits):
+        limit, value = Limit(field.name, type(limits).__name__), getattr(limits, field.name)
+        if isinstance(value, np.integer):
+            object.__setattr__(limits, field.name, value := int(value))
+        if field.name == "seconds":
+            length = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
+            if value is not None and not length:
+                raise bad_option(limit, value, "a number of seconds above 0")
+        elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise bad_option(limit, value, "a whole number from 1 on")
 
 
 def bad_option(option: str | Limit, value: Any, accepted: str) -> OstinatoError:

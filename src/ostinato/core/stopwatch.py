@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from time import monotonic
 
-from ostinato.core.options import bad_option
 from ostinato.core.threads import stop_if_asked
 from ostinato.errors import Limit, LimitError, Message
 
@@ -30,10 +29,3 @@ class Stopwatch:
                 reason="it takes too long",
                 fix=Message(f"{self._fix}, or raise ", Limit("seconds", self._limits)),
             )
-
-
-def check_seconds(value: object, limits: str = "Limits") -> None:
-    """Raise OstinatoError for what is not a limit of time."""
-    number = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
-    if value is not None and not number:
-        raise bad_option(Limit("seconds", limits), value, "a number of seconds above 0")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal
 
-from ostinato.core.options import bad_option, check_column_name, check_column_names
-from ostinato.errors import Limit, Message, Option, OstinatoError, did_you_mean
+from ostinato.core.options import bad_option, check_column_name, check_column_names, check_limits
+from ostinato.errors import Message, Option, OstinatoError, did_you_mean
 from ostinato.forecast.learn.suffix_tree import Learning
 
 MAX_ORDER = 50
@@ -25,11 +25,7 @@ class ForecastLimits:
     memory: int = 2 << 30
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = to_python(getattr(self, each.name))
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise bad_option(Limit(each.name, "ForecastLimits"), value, "a whole number from 1 on")
-            object.__setattr__(self, each.name, value)
+        check_limits(self)
 
 
 @dataclass(frozen=True, kw_only=True)

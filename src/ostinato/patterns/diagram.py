@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import textwrap
 from dataclasses import dataclass
-from pathlib import Path
 
 from ostinato.core.conditions import Condition
 from ostinato.core.expressions import Expr, conjoin_optional, to_text
 from ostinato.patterns.automata.transducer import Transducer, Transition, format_mark
-from ostinato.viz import svg
 from ostinato.viz.automaton import Drawing, DrawnState, EdgeLabel
+from ostinato.viz.picture import AutomatonPicture, write_dot
 
 _WRAP = 26  # characters on a line of a label
 _LINES = 4  # lines shown per transition; the tooltip has all
 
 
 @dataclass(frozen=True)
-class Diagram:
+class Diagram(AutomatonPicture):
     """A drawn automaton; shows itself in a notebook."""
 
     transducer: Transducer
@@ -38,22 +36,9 @@ class Diagram:
         ]
         return Drawing(states, labels).document(self.title)
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `path`: SVG when its name ends in .svg, Graphviz text for .dot and .gv."""
-        return svg.save(path, {".svg": self.svg, ".dot": self.dot, ".gv": self.dot})
-
     def dot(self) -> str:
-        """The automaton in Graphviz's language."""
-        lines = ["digraph automaton {", "  rankdir=LR;", "  node [shape=circle];", '  start [shape=point, label=""];']
-        lines += [f"  {state} [shape=doublecircle];" for state in sorted(self.transducer.final)]
-        lines.append("  start -> 0;")
-        for transition in self.transducer.transitions:
-            text = " / ".join((_tests(transition), _mark(transition))).replace("\\", "\\\\").replace('"', '\\"')
-            lines.append(f'  {transition.source} -> {transition.target} [label="{text}"];')
-        return "\n".join([*lines, "}"]) + "\n"
+        edges = ((str(t.source), str(t.target), " / ".join((_tests(t), _mark(t)))) for t in self.transducer.transitions)
+        return write_dot(map(str, sorted(self.transducer.final)), "0", edges)
 
 
 def _tests(transition: Transition) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from ostinato.core.options import bad_option
-from ostinato.core.stopwatch import Stopwatch, check_seconds
+from ostinato.core.options import check_limits
+from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import Limit, LimitError, Message
 
 _FEWER = (
@@ -25,12 +25,7 @@ class Limits:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name == "seconds":
-                check_seconds(value)
-            elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise bad_option(Limit(field.name), value, "a whole number from 1 on")
+        check_limits(self)
 
     def clock(self) -> Stopwatch:
         """Started now, for one call."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from ostinato.core.options import bad_option
-from ostinato.errors import Limit
+from ostinato.core.options import check_limits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,7 +15,4 @@ class RuleLimits:
     rounds: int = 10_000
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise bad_option(Limit(each.name, "RuleLimits"), value, "a whole number from 1 on")
+        check_limits(self)

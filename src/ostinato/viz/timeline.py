@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta, tzinfo
-from pathlib import Path
 
 import pyarrow as pa
 
 from ostinato.errors import DataError, did_you_mean
 from ostinato.viz import svg
+from ostinato.viz.picture import Picture
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _EMPTY = "·"
@@ -49,7 +48,7 @@ class Lane:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class Timeline(Picture):
     """Matches over time. Times are seconds (since 1970 when `dated`), so that any time column can be shown."""
 
     lanes: tuple[Lane, ...]
@@ -175,13 +174,6 @@ class Timeline:
                 )
                 parts.append(svg.element("polyline", points=line, fill="none", stroke="#475569", stroke_width=1))
         return svg.document(width, bottom + 34, parts, title=self.title)
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `path`, whose name ends in .svg."""
-        return svg.save(path, {".svg": self.svg})
 
     def _place(self, moment: float, cells: int) -> int:
         return min(cells - 1, max(0, int((moment - self.begin) / (self.end - self.begin) * cells)))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
-from ostinato.core.options import bad_option
-from ostinato.core.stopwatch import Stopwatch, check_seconds
-from ostinato.errors import Limit
+from ostinato.core.options import check_limits
+from ostinato.core.stopwatch import Stopwatch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +23,7 @@ class XSeqLimits:
     seconds: float | None = None  # how long one call may take; of `batches`, one piece
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name == "seconds":
-                check_seconds(value, "XSeqLimits")
-            elif not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise bad_option(Limit(each.name, "XSeqLimits"), value, "a whole number from 1 on")
+        check_limits(self)
 
     def clock(self) -> Stopwatch:
         """Started now, for one call."""

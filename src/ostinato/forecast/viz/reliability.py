@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 from ostinato.core.arrays import Float64
 from ostinato.viz import svg
+from ostinato.viz.picture import Picture
 
 _SIDE = 320.0
 _COUNTS = 56.0  # height of the panel that shows how many events had each probability
@@ -44,7 +43,7 @@ class ReliabilityLine:
 
 
 @dataclass(frozen=True)
-class ReliabilityDiagram:
+class ReliabilityDiagram(Picture):
     """One line per model: on the diagonal, what was said is what happened. Shows itself in a notebook."""
 
     lines: tuple[ReliabilityLine, ...]
@@ -92,13 +91,6 @@ class ReliabilityDiagram:
         across = svg.text("share that happened", 20, _TOP + _SIDE / 2, anchor="middle")
         parts.append(svg.element("g", across, transform=turn))
         return svg.document(_LEFT + _SIDE + key + 16, floor + 54, parts, title=self.title)
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `path`, whose name ends in .svg."""
-        return svg.save(path, {".svg": self.svg})
 
 
 def _legend(line: ReliabilityLine) -> str:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 
 from ostinato.errors import DataError, did_you_mean
 from ostinato.viz import svg
+from ostinato.viz.picture import Picture
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _LEFT, _TOP = 96.0, 56.0
@@ -34,7 +33,7 @@ class ForecastInterval:
 
 
 @dataclass(frozen=True)
-class ForecastTimeline:
+class ForecastTimeline(Picture):
     """The probability as a line, intervals as bars, detections as marks. Shows itself in a notebook."""
 
     probability: tuple[float, ...]
@@ -131,12 +130,8 @@ class ForecastTimeline:
         parts.append(svg.text("event", 16, bottom + 19, fill=svg.MUTED))
         return svg.document(width, bottom + 34, parts, title=self.title)
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `path`, whose name ends in .svg or .txt."""
-        return svg.save(path, {".svg": self.svg, ".txt": self.text})
+    def _other_formats(self) -> dict[str, Callable[[], str]]:
+        return {".txt": self.text}
 
     def _some(self, most: int) -> Sequence[ForecastInterval]:
         """At most so many intervals, evenly chosen."""

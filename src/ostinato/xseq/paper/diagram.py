@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
-from ostinato.viz import svg
 from ostinato.viz.automaton import Drawing, DrawnState, EdgeLabel
+from ostinato.viz.picture import AutomatonPicture, quote, write_dot
 from ostinato.xseq.paper.fragments import SKIP
 from ostinato.xseq.paper.vpa import VPA, VPAMove
 
@@ -17,7 +15,7 @@ _WIDE = 34  # characters of a move
 
 
 @dataclass(frozen=True)
-class VPADiagram:
+class VPADiagram(AutomatonPicture):
     """A drawn automaton; shows itself in a notebook."""
 
     automaton: VPA
@@ -42,24 +40,12 @@ class VPADiagram:
             states.append(DrawnState(name, caption, state in automaton.final, state in automaton.initial))
         return Drawing(states, {edge: _label(moves) for edge, moves in between.items()}).document(self.title)
 
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write `path`: SVG when its name ends in .svg, Graphviz text for .dot and .gv."""
-        return svg.save(path, {".svg": self.svg, ".dot": self.dot, ".gv": self.dot})
-
     def dot(self) -> str:
-        """The automaton in Graphviz's language."""
         automaton = self.automaton
-        lines = ["digraph automaton {", "  rankdir=LR;", "  node [shape=circle];", '  start [shape=point, label=""];']
-        lines += [f"  {_quoted(state)} [shape=doublecircle];" for state in automaton.states if state in automaton.final]
-        lines += [f"  start -> {_quoted(state)};" for state in automaton.states if state in automaton.initial]
-        lines += [
-            f"  {_quoted(move.source)} -> {_quoted(move.target)} [label={_quoted(move.label)}];"
-            for move in automaton.moves
-        ]
-        return "\n".join([*lines, "}"]) + "\n"
+        shown = [(state, quote(state)) for state in automaton.states]
+        edges = ((quote(move.source), quote(move.target), move.label) for move in automaton.moves)
+        final = (name for state, name in shown if state in automaton.final)
+        return write_dot(final, (name for state, name in shown if state in automaton.initial), edges)
 
 
 def _edges(automaton: VPA) -> Iterator[tuple[str, str, str, VPAMove]]:
@@ -83,8 +69,3 @@ def _label(moves: list[tuple[str, VPAMove]]) -> EdgeLabel:
 
 def _short(text: str) -> str:
     return text if len(text) <= _WIDE else text[: _WIDE - 1] + "…"
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
