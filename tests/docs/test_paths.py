@@ -10,7 +10,8 @@ import pytest
 from support.paths import ROOT
 
 PACKAGE = ROOT / "src" / "ostinato"
-PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "tests").glob("**/*.md")])
+FOLDERS = ("docs", "benchmarks", "tests")
+PAGES = sorted([*ROOT.glob("*.md"), *(page for folder in FOLDERS for page in (ROOT / folder).rglob("*.md"))])
 SOURCES = sorted([*PACKAGE.rglob("*.py"), *(ROOT / "tests").rglob("*.py")])
 # A path with at least one folder; names alone may be examples of a user's files.
 MENTIONED = re.compile(r"(?<![\w/.<…*-])([a-z_]+(?:/[a-z_0-9]+)+\.(?:py|lark))\b")
@@ -40,3 +41,9 @@ def test_docstrings_and_comments_name_files_that_are_there() -> None:
 def test_lines_of_prose_are_at_most_120_characters(page: Path) -> None:
     prose = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     assert [line for line in prose.splitlines() if len(line) > 120 and not line.lstrip().startswith("|")] == []
+
+
+def test_decisions_are_newest_first() -> None:
+    days = re.findall(r"^\*\*(\d{4}-\d\d-\d\d)\.", (ROOT / "docs" / "decisions.md").read_text("utf-8"), re.MULTILINE)
+    assert len(days) > 10
+    assert days == sorted(days, reverse=True)

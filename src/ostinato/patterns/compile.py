@@ -1,4 +1,4 @@
-"""The whole pipeline on one screen: text → query → passes → transducer → lazily determinised machine.
+"""The whole pipeline: text → query → passes → transducer → lazily determinised machine.
 
 `CompiledPattern` also decides how a query is evaluated; the engine (patterns/runtime) only follows.
 """

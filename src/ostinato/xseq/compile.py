@@ -1,4 +1,4 @@
-"""The whole pipeline of an XSeq query on one screen: text, checks, walk, tables, and which evaluator runs it."""
+"""The whole pipeline of an XSeq query: text, checks, walk, tables, and which evaluator runs it."""
 
 from __future__ import annotations
 
