@@ -43,6 +43,11 @@ def test_lines_of_prose_are_at_most_120_characters(page: Path) -> None:
     assert [line for line in prose.splitlines() if len(line) > 120 and not line.lstrip().startswith("|")] == []
 
 
+def test_the_architecture_names_files_with_their_folders() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    assert re.findall(r"`([a-z_]+\.(?:py|lark))`", text) == ["errors.py"]  # it is in no folder
+
+
 def test_decisions_are_newest_first() -> None:
     days = re.findall(r"^\*\*(\d{4}-\d\d-\d\d)\.", (ROOT / "docs" / "decisions.md").read_text("utf-8"), re.MULTILINE)
     assert len(days) > 10
