@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from inspect import signature
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -32,11 +33,13 @@ def arrow_schema(table: StructType, wanted: set[str] | None = None) -> pa.Schema
     from pyspark.sql.pandas.types import to_arrow_schema
     from pyspark.sql.types import StructType
 
+    # Before Spark 4.2 times have this zone anyway.
+    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     fields: list[pa.Field] = []
     for field in table.fields:
         if wanted is None or field.name in wanted:
             try:
-                fields += to_arrow_schema(StructType([field]), timezone="UTC")
+                fields += to_arrow_schema(StructType([field]), **zone)
             except (PySparkException, TypeError):
                 raise DataError(
                     f"`{field.name}` is of type {field.dataType.simpleString()}, which cannot be handed to Python",
