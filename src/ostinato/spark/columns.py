@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from inspect import signature
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -34,7 +34,7 @@ def arrow_schema(table: StructType, wanted: set[str] | None = None) -> pa.Schema
     from pyspark.sql.types import StructType
 
     # Before Spark 4.2 times have this zone anyway.
-    zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    zone: dict[str, Any] = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
     fields: list[pa.Field] = []
     for field in table.fields:
         if wanted is None or field.name in wanted:
