@@ -135,7 +135,7 @@ _NO_OPTIONS = {  # what only looks like one
     "forecast/model.py": "(Pattern(text=",
     "spark/failures.py": "PYSPARK_SUBMIT_ARGS=",
     "spark/java.py": "--add-modules",
-    "xseq/paper/diagram.py": "[label=",
+    "viz/picture.py": "[label=",
 }
 
 

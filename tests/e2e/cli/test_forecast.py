@@ -365,6 +365,7 @@ def test_columns_are_named_by_options(folder: Path) -> None:
     failed(run("forecast", "model", "-i", "other.parquet"), 1, "--type COLUMN, when the model is trained")
 
 
+@pytest.mark.slow
 def test_forecasts_come_before_standard_input_ends(trained: Path) -> None:
     rows = pq.read_table(trained / "events.parquet").slice(0, 2)
     lines = "".join(json.dumps(row) + "\n" for row in rows.to_pylist()).encode()

@@ -470,6 +470,7 @@ def test_ctrl_c_leaves_nothing_behind(folder: Path) -> None:
     assert not list(folder.glob("m.parquet*"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "given", ['{"type": "A", "ts": 1}\n{"type": "B", "ts": 2, "v": 5}\n', "type,ts\nA,1\nB,2\n"], ids=["jsonl", "csv"]
 )
@@ -483,6 +484,7 @@ def test_standard_input_gives_matches_as_lines(given: str, folder: Path) -> None
     assert len(Path("found.jsonl").read_text().splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_matches_come_before_standard_input_ends(folder: Path) -> None:
     given = b'{"type": "A", "ts": 1}\n{"type": "B", "ts": 2}\n'
     assert json.loads(first_line(given, "detect", "-q", "A ; B", "-i", "-"))["positions"] == [0, 1]

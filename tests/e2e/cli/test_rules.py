@@ -84,6 +84,7 @@ def test_standard_input_and_output(folder: Path) -> None:
     failed(run("rules", "plant.rules", "-i", "-", "--engine", "spark"), 2, "standard input")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("output", [[], ["-o", "-"]], ids=["printed", "standard output"])
 @pytest.mark.parametrize("form", ["jsonl", "csv", "arrow"])
 def test_events_are_derived_before_standard_input_ends(form: str, output: list[str], folder: Path) -> None:

@@ -23,6 +23,7 @@ from ostinato.patterns.syntax import nodes as n
 from support.generators.cel import correlated_queries, queries
 from support.generators.cel_streams import SCHEMA, Row, streams
 
+pytestmark = pytest.mark.slow
 BINDING: dict[str, Any] = {"time": "ts", "type": "type", "order_by": ()}
 
 

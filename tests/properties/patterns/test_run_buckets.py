@@ -36,6 +36,7 @@ def _small_buckets() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(correlated_queries(), streams(max_size=20), st.integers(0, 20))
 def test_any_query(query: Query, rows: list[Row], cut: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ostinato.core.expression_interpreter import passes
@@ -180,6 +180,8 @@ def test_labellings_follow_the_selected_sets(query: n.Query, s: list[Row]) -> No
 
 @given(queries(trailing=False), streams())
 def test_consume_starts_afresh_after_each_completing_event(query: n.Query, s: list[Row]) -> None:
+    parts = list(n.subformulas(query.formula))
+    assume(not any(isinstance(part, n.Absent) and part.lasting for part in parts))  # may look at what was consumed
     consumed, expected, start = replace(query, consume="ANY"), [], 0
     while later := evaluate(replace(query, consume="NONE"), s[start:], time="ts").positions():
         end = later[0][-1]

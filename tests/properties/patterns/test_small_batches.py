@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,7 @@ from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import queries
 from support.generators.cel_streams import SCHEMA, Row, streams, table
 
+pytestmark = pytest.mark.slow
 sizes = st.lists(st.integers(0, 8), max_size=6)
 
 

@@ -16,6 +16,7 @@ from support.answers import check_every_way, check_timers, engine
 from support.generators.cel import timeout_queries
 from support.generators.cel_streams import Row, streams, table
 
+pytestmark = pytest.mark.slow
 CUTS = st.lists(st.integers(0, 9), max_size=4)
 
 
@@ -28,7 +29,6 @@ def check_allowed(query: n.Query) -> None:
         raise
 
 
-@pytest.mark.slow
 @settings(max_examples=150)
 @given(timeout_queries(), streams(max_size=8), CUTS, st.booleans())
 def test_any_query(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
@@ -36,7 +36,6 @@ def test_any_query(query: n.Query, rows: list[Row], cuts: list[int], restart: bo
     check_every_way(query, rows, cuts, restart)
 
 
-@pytest.mark.slow
 @settings(max_examples=100)
 @given(timeout_queries(correlated=True), streams(max_size=8), CUTS, st.booleans())
 def test_events_compared_with_each_other(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:

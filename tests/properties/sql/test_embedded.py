@@ -17,6 +17,8 @@ from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.parse import parse
 from support.generators.row_patterns import clauses, tables
 
+pytestmark = pytest.mark.slow
+
 
 def read(clause: str) -> n.MatchRecognize:
     return parse(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})").clauses[0].match
@@ -48,7 +50,6 @@ def test_conditions_on_rows_by_place(clause: str, table: pa.Table) -> None:
     check(clause, table)
 
 
-@pytest.mark.slow
 @settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
 @given(clauses(looks_back=True), tables())
 def test_conditions_on_the_match_so_far(clause: str, table: pa.Table) -> None:

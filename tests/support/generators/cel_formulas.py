@@ -107,6 +107,7 @@ class Shape:
         """NOT of a formula of two events or more, each with a condition of its own or none."""
         body = Shape(self.draw, absent=True, reuse=False, used=10 * self.absents + 100).formula(2)
         assume(not nodes.nullable(body) and not isinstance(body, nodes.Event))
+        assume(not any(isinstance(part, nodes.Absent) and part.lasting for part in nodes.subformulas(body)))
         events = body.parts if isinstance(body, nodes.Or) else (body,)
         assume(not all(isinstance(event, nodes.Event) for event in events))
         self.absents += 1

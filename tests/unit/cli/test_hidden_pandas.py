@@ -20,6 +20,7 @@ def run(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ["", "pa.array([1])"], ids=["before an array", "after an array"])
 def test_pyarrow_knows_pandas_once_it_is_shown(asked: str) -> None:
     run(f"""

@@ -80,6 +80,7 @@ def test_duplicate_and_mixed_columns() -> None:
         to_arrow([{"a": 1}, {"a": "x"}])
 
 
+@pytest.mark.slow
 def test_other_libraries_are_not_imported() -> None:
     code = """
 import sys, pyarrow as pa

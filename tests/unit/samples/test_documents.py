@@ -24,6 +24,7 @@ def depth(element: ElementTree.Element) -> int:
     return 1 + max(map(depth, element), default=0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", DOCUMENTS)
 def test_documents_have_the_size_asked_for_and_do_not_change(kind: str, tmp_path: Path) -> None:
     path = ensure_document(tmp_path, kind, 200_000)

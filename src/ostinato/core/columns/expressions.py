@@ -21,6 +21,7 @@ from ostinato.core.columns.arithmetic import (
     arithmetic,
     as_float,
     compare,
+    in_one_unit,
     is_int,
     is_null,
     is_number,
@@ -163,7 +164,8 @@ def _step(expr: Expr, args: list[Value], fetch: Fetch) -> Value:
 
 def _both_literal(op: str, *args: pa.Scalar) -> pa.Scalar:
     """Evaluate an operator on literals only: operators take arrays, so each literal becomes an array of one value."""
-    return _apply(op, [pa.repeat(arg, 1) for arg in args])[0]
+    values = in_one_unit(args) if op in COMPARE or op in ("+", "-") else args  # while they are known as literals
+    return _apply(op, [pa.repeat(value, 1) for value in values])[0]
 
 
 def _normal(column: pa.Array) -> pa.Array:

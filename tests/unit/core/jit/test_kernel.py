@@ -37,6 +37,8 @@ from ostinato.core.jit.types import (
     void,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @kernel(int64(view(int32), int64))
 def add_all(numbers: Any, start: Any) -> Any:

@@ -102,6 +102,7 @@ def test_every_beginning_and_every_chunk_size(document: bytes) -> None:
         agree(document[:end], 1 << 16)
 
 
+@pytest.mark.slow
 def test_every_byte_in_every_place() -> None:
     document = b"<a b='c'>d<!--e--><?f g?></a>"
     for at in range(len(document)):

@@ -296,6 +296,7 @@ def test_the_very_next_event_is_another_and_more_follow(query: str, letters: str
     assert sorted(found(query, letters)) == want
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "letters", "want"),
     [

@@ -287,6 +287,7 @@ def test_lateness_is_text_a_number_or_a_timedelta() -> None:
     assert refused.value.option == "lateness"
 
 
+@pytest.mark.slow
 def test_kernels_run_without_compilation_too() -> None:
     program = "import ostinato as ost; rows = [{'type': letter} for letter in 'AAB']; "
     program += "print(ost.cel('(A AS x)+ ; B AS y').detect(rows)['positions'].to_pylist())"
@@ -310,6 +311,7 @@ def test_an_empty_stream_has_an_empty_answer_with_all_columns() -> None:
     assert found.schema.names == ["x", "total", "n"] and found.schema.field("total").type == pa.int64()
 
 
+@pytest.mark.slow
 def test_a_million_keys_share_one_kernel_call() -> None:
     count = 1_000_000
     table = pa.table({"type": ["A"] * count + ["B"] * count, "k": [*range(count), *range(count)]})

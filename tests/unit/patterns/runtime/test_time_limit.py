@@ -73,6 +73,7 @@ def test_an_engine_that_was_stopped_says_so() -> None:
         engine.push(ROWS)
 
 
+@pytest.mark.slow
 def test_each_table_of_push_each_has_its_own_time() -> None:
     tables = ost.cel("ANY+ ; A ; ANY+").engine(limits=ost.Limits(seconds=0.3, **MANY)).push_each(ROWS)
     for _ in range(4):

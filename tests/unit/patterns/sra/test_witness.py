@@ -200,6 +200,7 @@ def test_emptiness_of_an_intersection_is_containment() -> None:
     assert found is not None and wide.accepts(found) and not narrow.accepts(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("test", ["x IN", "x NOT IN"])
 def test_a_long_list_is_no_long_search(test: str) -> None:
     began = time.monotonic()

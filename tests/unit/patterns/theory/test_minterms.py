@@ -36,6 +36,7 @@ def test_true_always_holds() -> None:
     assert minterm_test([phi, TRUE], (True, True)) == phi
 
 
+@pytest.mark.slow
 def test_exclusive_tests_have_one_minterm_more_than_there_are_tests() -> None:
     tests = [is_type(f"T{number}") for number in range(40)]
     found = satisfiable_minterms(tests)

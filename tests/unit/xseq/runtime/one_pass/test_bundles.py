@@ -61,6 +61,7 @@ def test_runs_that_differ_in_what_is_ahead_of_them_move_by_themselves(text: str)
     assert not _is_bundled(text)
 
 
+@pytest.mark.slow
 def test_partitions_without_compiling() -> None:
     code = (
         "import ostinato\n"
