@@ -58,7 +58,7 @@ def check_limits(limits: Any) -> None:
     """Of a dataclass of limits: each is a whole number from 1 on; `seconds` is a length of time, or None."""
     for field in fields(limits):
         limit, value = Limit(field.name, type(limits).__name__), getattr(limits, field.name)
-        if isinstance(value, Integral) and not isinstance(value, int):  # one of NumPy's
+        if not isinstance(value, int) and isinstance(value, Integral):  # one of NumPy's
             object.__setattr__(limits, field.name, value := int(value))
         if field.name == "seconds":
             length = isinstance(value, int | float) and not isinstance(value, bool) and value > 0
