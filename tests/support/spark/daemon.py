@@ -18,6 +18,7 @@ from support import paths
 from support.spark import archive
 
 JAVA = "spark.driver.extraJavaOptions"
+EXECUTOR_JAVA = "spark.executor.extraJavaOptions"
 _FILES = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _FIRST = "pyspark.sql.streaming.transform_with_state_driver_worker"  # which each run of a stream begins with
 _SOCKET = "OSTINATO_COPIES"

@@ -25,7 +25,7 @@ import pyarrow as pa
 import ostinato as ost
 from ostinato.spark import register, session
 from support import paths
-from support.spark.daemon import SHORT_LIVED
+from support.spark.daemon import EXECUTOR_JAVA, JAVA, SHORT_LIVED
 from support.spark.jobs.executor_loss import lose_executors
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -77,6 +77,7 @@ def main(folder: str) -> None:
         settings={
             **SHORT_LIVED,
             "spark.executor.memory": "512m",
+            EXECUTOR_JAVA: SHORT_LIVED[JAVA],
             "spark.sql.shuffle.partitions": "1",
             "spark.executorEnv.PYTHONPATH": libraries,
             "spark.executorEnv.OSTINATO_KERNEL_CACHE": str(Path(folder) / "cache"),
