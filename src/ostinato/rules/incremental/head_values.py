@@ -27,6 +27,7 @@ from ostinato.rules.relational.head_types import (
 )
 from ostinato.rules.relational.kinds import TERM, Kind, type_family
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
+from ostinato.rules.syntax.variables import outer_variables
 from ostinato.rules.terms.data import Child, sort_key, to_json
 
 
@@ -162,17 +163,6 @@ class HeadCompiler:
             return found[0 if term.name == "first" else -1][0]
 
         return extreme
-
-
-def outer_variables(term: ConstructTerm) -> list[str]:
-    """The variables outside of `all` and aggregates, in the order of the text."""
-    if isinstance(term, Value):
-        return list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-    if isinstance(term, Make):
-        return list(dict.fromkeys(name for child in term.children for name in outer_variables(child)))
-    if isinstance(term, Combined):
-        return [name for name in outer_variables(Value(term.expr)) if name not in term.by_variable]
-    return []
 
 
 def is_made_in_one(term: ConstructTerm) -> bool:

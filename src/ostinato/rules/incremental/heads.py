@@ -19,7 +19,7 @@ from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.incremental.arm_code import ArmCode, Host, Operand, PointPlan
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, TRUTH, WHOLE, code_kind, decode_value, encode_value
 from ostinato.rules.incremental.expressions import Expressions, extreme
-from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_made_in_one, outer_variables
+from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_made_in_one
 from ostinato.rules.incremental.host_values import NeedsHostError
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way
@@ -28,7 +28,7 @@ from ostinato.rules.relational.head_types import HeadColumn, aggregate_kind
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.nodes import Aggregate, Combined, ConstructTerm, Make, Value
-from ostinato.rules.syntax.variables import used_variables
+from ostinato.rules.syntax.variables import outer_variables, used_variables
 
 _NAMES = {"count": k.COUNT_ALL, "sum": k.SUM, "avg": k.AVG, "min": k.MIN, "max": k.MAX}
 _NAMES |= {"first": k.FIRST_OF, "last": k.LAST_OF}

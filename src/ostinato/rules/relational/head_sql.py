@@ -44,6 +44,7 @@ from ostinato.rules.relational.kinds import REF, TERM, Kind, type_family
 from ostinato.rules.relational.operators import SqlGenerator
 from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
+from ostinato.rules.syntax.variables import outer_variables
 
 BASE = "σ"  # the tuples of the rule
 
@@ -94,7 +95,7 @@ class _Construction:
         single = [binds for ident, binds in self.node.traced if generator.names.time(ident, REF) not in shown]
         traced: frozenset[str] = frozenset().union(*single)
         names = [name for name in body.schema.data if name in traced]
-        names += [name for name in _outer(self.node.head) if name not in names]
+        names += [name for name in outer_variables(self.node.head) if name not in names]
         collected = {generator.names.time(each.ident, REF) for each in self.node.collected}
         refs = [name for name in generator.columns(body) if name.endswith(f".{REF}") and name not in collected]
         times = [generator.names.time(ident, side) for ident in body.schema.times for side in ("begin", "end")]
@@ -167,7 +168,7 @@ class _Construction:
     def _all(self, term: All, kind: Kind, level: _Level | None) -> Sql:
         """A list of instances, one for each binding of the variables of the term outside of an inner `all`."""
         assert level is not None
-        own = list(dict.fromkeys([*_outer(term.term), *term.group_by]))
+        own = list(dict.fromkeys([*outer_variables(term.term), *term.group_by]))
         columns = [self.generator.names.variable(name) for name in own]
         inner = _Level(list(dict.fromkeys([*level.keys, *columns])))
         instance = self._instance(term.term, kind, inner)
@@ -271,14 +272,3 @@ class _Construction:
             if each.alias.startswith("order")
         ]
         return joined.select(*shown, *map(column, [*added, *extra]), append=False).subquery("g")
-
-
-def _outer(term: ConstructTerm) -> list[str]:
-    """The variables outside of `all`, in the order of the text."""
-    if isinstance(term, Value):
-        return list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-    if isinstance(term, Make):
-        return list(dict.fromkeys(name for child in term.children for name in _outer(child)))
-    if isinstance(term, Combined):
-        return [name for name in _outer(Value(term.expr)) if name not in term.by_variable]
-    return []

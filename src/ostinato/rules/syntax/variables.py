@@ -76,3 +76,14 @@ def _uses(term: n.ConstructTerm | n.Condition) -> Iterator[tuple[str, Span]]:
         yield from ((name, term.span) for name in term.group_by)
     if isinstance(term, n.All | n.Aggregate):
         yield from ((order.name, order.span) for order in term.order_by)
+
+
+def outer_variables(term: n.ConstructTerm) -> list[str]:
+    """The variables outside of `all` and aggregates, in the order of the text."""
+    if isinstance(term, n.Value):
+        return list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
+    if isinstance(term, n.Make):
+        return list(dict.fromkeys(name for child in term.children for name in outer_variables(child)))
+    if isinstance(term, n.Combined):
+        return [name for name in outer_variables(n.Value(term.expr)) if name not in term.by_variable]
+    return []
