@@ -77,7 +77,10 @@ def _float_bounds(clock: Clock, ticks: Int64, amount: float) -> Int64:
         return _least_float(last - amount, lambda first, at: last[at] - first <= amount)
     with np.errstate(invalid="ignore", over="ignore"):
         reached = np.rint(last * 1e9) - amount
-        return _least_float(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
+        lows = _least_float(reached / 1e9, lambda first, at: np.rint(first * 1e9) >= reached[at])
+        # Where nanoseconds are beyond all floats, the next float is further off than any window reaches. Where floats
+        # are finer than nanoseconds, an event may be before the one it is taken for; but it is in its own window.
+        return np.where(np.isfinite(last), np.where(np.isinf(reached), ticks, np.minimum(lows, ticks)), lows)
 
 
 def _float_bound_function(amount: float, *, in_seconds: bool) -> Callable[[int], int]:
@@ -89,7 +92,7 @@ def _float_bound_function(amount: float, *, in_seconds: bool) -> Callable[[int],
         guess = reached / 1e9 if in_seconds else reached
         low = _to_ordered(guess)
         if not isfinite(guess):
-            return low
+            return tick if isfinite(last) else low  # as `_float_bounds` says
 
         def holds(place: int) -> bool:
             first = _to_float(place)
@@ -103,7 +106,7 @@ def _float_bound_function(amount: float, *, in_seconds: bool) -> Callable[[int],
             if not holds(low - 1):
                 break
             low -= 1
-        return low
+        return min(low, tick)
 
     return bound
 

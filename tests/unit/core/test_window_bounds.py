@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ostinato.core.clock import Clock, to_ordered_ints
@@ -19,6 +19,10 @@ amounts = st.integers(0, 10**15) | st.sampled_from([10**8, 10**9, 60 * 10**9, 1]
 
 @pytest.mark.parametrize("attribute", [True, False])
 @given(last=floats, amount=amounts)
+@example(last=1.8e299, amount=0)  # more nanoseconds than any float
+@example(last=-1.8e299, amount=1)
+@example(last=-1.2e-39, amount=0)  # less than a nanosecond before zero
+@example(last=1.0000000006, amount=0)
 def test_floats(attribute: bool, last: float, amount: int) -> None:
     clock = Clock("ts", pa.float64(), attribute)
     tick = int(to_ordered_ints(np.array([last]))[0])
