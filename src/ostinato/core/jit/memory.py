@@ -59,3 +59,11 @@ def _read_at(address: int, length: int, dtype: Any) -> npt.NDArray[Any]:
     found = np.frombuffer(memory, dtype)
     found.flags.writeable = False
     return found
+
+
+STACK_WORDS = 256
+
+
+def stack_words() -> npt.NDArray[np.uint64]:
+    """Memory of a kernel's own, which ends with the function that asks for it, and holds anything at first."""
+    return np.empty(STACK_WORDS, np.uint64)

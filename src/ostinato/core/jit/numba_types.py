@@ -15,7 +15,7 @@ from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, Con
 from numba.extending import infer_getattr, lower_builtin, lower_cast, lower_getattr_generic
 
 from ostinato.core.jit.array_struct import ArrayStruct
-from ostinato.core.jit.memory import float64_at, int32_at, int64_at, uint8_at
+from ostinato.core.jit.memory import STACK_WORDS, float64_at, int32_at, int64_at, stack_words, uint8_at
 from ostinato.core.jit.types import Array, Scalar, Signature, Struct, Structs, Tuple, Type
 
 ARRAY_DATA, ARRAY_SHAPE = 4, 5  # of numba's struct for arrays; strides follow
@@ -134,6 +134,18 @@ for _function, _item in (
     (uint8_at, types.uint8),
 ):
     _read_memory(_function, _item)
+
+
+@infer_global(stack_words)
+class _StackWords(ConcreteTemplate):
+    cases = (signature(types.Array(types.uint64, 1, "C")),)
+
+
+@lower_builtin(stack_words)
+def _reserve(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+    words = ir.ArrayType(ir.IntType(64), STACK_WORDS)
+    memory = builder.ptrtoint(cgutils.alloca_once(builder, words), ir.IntType(64))
+    return _array(context, builder, sig.return_type, memory, [context.get_constant(types.intp, STACK_WORDS)])
 
 
 @lower_cast(StructType, StructType)

@@ -16,6 +16,8 @@ from ostinato.core.arrays import Float64, Int32, Int64, UInt8
 from ostinato.core.jit import kernel, subroutine, types, view
 from ostinato.core.jit.array_struct import ArrayStruct, Field
 from ostinato.core.jit.types import boolean, float64, int64, struct_type, uint8, void
+from ostinato.xseq.kernels.decimal_to_float import nearest_binary, nearest_float, to_float
+from ostinato.xseq.kernels.exact_decimal import is_nearer_to_next
 from ostinato.xseq.kernels.value_codes import NE
 
 
@@ -34,9 +36,6 @@ class Values(ArrayStruct):
 
 
 VALUES = struct_type(Values)
-
-_POWERS = np.array([10.0**n for n in range(23)])  # exact
-_HIGH = np.array([float(f"1e{n}") for n in range(-345, 310)])
 
 _READ = types.results(boolean, float64)
 _RANGE = types.results(int64, int64)
@@ -68,25 +67,13 @@ def _sign(data: UInt8, low: int, high: int) -> tuple[int, int]:
     return 1, low
 
 
-@subroutine(float64(int64, int64))
-def _scaled(whole: int, scale: int) -> float:
-    """whole * 10 ** scale."""
-    if whole == 0 or scale < -345:
-        return 0.0
-    if scale > 309:
-        return np.inf
-    if whole < 9007199254740992 and abs(scale) <= 22:
-        return whole / _POWERS[-scale] if scale < 0 else whole * _POWERS[scale]
-    return whole * _HIGH[scale + 345]  # may be off by the last bit
-
-
 @kernel(_READ(view(uint8), int64, int64))
 def read_number(data: UInt8, low: int, high: int) -> tuple[bool, float]:
-    """Whether a text reads as a number (blanks around it, a sign, digits, a fraction, an exponent), and which."""
+    """Whether a text reads as a number (blanks around it, a sign, digits, a fraction, an exponent), and the nearest."""
     low, high = _trim(data, low, high)
-    sign, place = _sign(data, low, high)
+    sign, first = _sign(data, low, high)
     digit: Any
-    whole, digits, scale, seen, fraction = 0, 0, 0, 0, 0
+    place, whole, digits, scale, seen, fraction, cut = first, 0, 0, 0, 0, 0, False
     while place < high:
         digit = np.int64(data[place]) - 48
         if 0 <= digit <= 9:
@@ -98,6 +85,7 @@ def read_number(data: UInt8, low: int, high: int) -> tuple[bool, float]:
                     digits += 1
             else:
                 scale += 1 - fraction
+                cut |= digit != 0
         elif digit == -2 and fraction == 0:
             fraction = 1
         else:
@@ -105,13 +93,13 @@ def read_number(data: UInt8, low: int, high: int) -> tuple[bool, float]:
         place += 1
     if seen == 0:
         return False, 0.0
+    end, power = place, 0
     if place < high:
         if data[place] | 32 != 101:  # e or E
             return False, 0.0
         direction, place = _sign(data, place + 1, high)
         if place >= high:
             return False, 0.0
-        power = 0
         while place < high:
             digit = np.int64(data[place]) - 48
             if digit < 0 or digit > 9:
@@ -119,8 +107,22 @@ def read_number(data: UInt8, low: int, high: int) -> tuple[bool, float]:
             if power < 100_000:
                 power = power * 10 + digit
             place += 1
-        scale += direction * power
-    return True, sign * _scaled(whole, scale)
+        power *= direction
+    if cut:
+        return True, sign * _nearest_of_many(data, first, end, power, whole, scale + power)
+    return True, sign * nearest_float(whole, scale + power)
+
+
+@subroutine(float64(view(uint8), int64, int64, int64, int64, int64), inline=False)
+def _nearest_of_many(data: UInt8, low: int, high: int, power: int, whole: int, scale: int) -> float:
+    """The float64 nearest to a number of which `whole` has only the first digits."""
+    mantissa, binary = nearest_binary(np.uint64(whole), scale)
+    next_mantissa, next_binary = nearest_binary(np.uint64(whole + 1), scale)
+    if mantissa == next_mantissa and binary == next_binary:
+        return to_float(mantissa, binary)
+    if is_nearer_to_next(data, low, high, power, mantissa, binary):
+        return to_float(next_mantissa, next_binary)
+    return to_float(mantissa, binary)
 
 
 @subroutine(int64(VALUES, int64, int64, int64))
