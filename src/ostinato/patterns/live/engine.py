@@ -300,7 +300,7 @@ class LiveEngine(LiveState):
 
     @_locked
     def snapshot(self) -> bytes:
-        """The whole state, for `LiveEngine.restore`; a versioned, checked format without code."""
+        """The whole state, for `Engine.restore`; a versioned, checked format without code."""
         return save_live(self)
 
     @_locked

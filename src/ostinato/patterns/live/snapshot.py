@@ -21,6 +21,7 @@ from ostinato.patterns.live.state import LiveState
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.snapshot import (
+    LIVE,
     compile_saved,
     conform_table,
     describe_query,
@@ -31,7 +32,6 @@ from ostinato.patterns.runtime.snapshot import (
 
 L = TypeVar("L", bound=LiveState)
 
-_KIND = "live"
 _COUNTERS = ("events", "late")
 _BEGINNING: Mapping[str, Any] = {"events": 0, "late": 0, "ended": False, "stopped": {}, "queries": []}
 
@@ -39,7 +39,7 @@ _BEGINNING: Mapping[str, Any] = {"events": 0, "late": 0, "ended": False, "stoppe
 def save_live(live: LiveState) -> bytes:
     shared = live.shared if live.front is not None else None
     meta: dict[str, Any] = {
-        "kind": _KIND,
+        "kind": LIVE,
         "options": asdict(live.options),
         "ended": live.ended,
         "stopped": {name: asdict(stats) for name, stats in live.stopped.items()},
@@ -84,7 +84,7 @@ def load_live(data: bytes, kind: type[L]) -> L:
     if "schema" in tables:
         saved = _saved(meta)
         alone = {
-            name: load(arrays[f"{place}.engine"].tobytes(), Engine)
+            name: load(_engine_of(arrays, place), Engine)
             for name, (place, about) in saved.items()
             if "minterms" not in about
         }
@@ -112,7 +112,7 @@ def resume_live(live: LiveState, data: bytes | None) -> None:
     saved = _saved(meta)
     for name, engine in live.separate.engines.items():
         place, about = saved.get(name, (0, {"minterms": ()}))
-        other = engine.twin() if "minterms" in about else load(arrays[f"{place}.engine"].tobytes(), Engine, engine)
+        other = engine.twin() if "minterms" in about else load(_engine_of(arrays, place), Engine, engine)
         live.separate.replace(name, other)
         live.engines[name] = other
         if (number := live.separate.numbers.get(name)) is not None:
@@ -126,7 +126,7 @@ def resume_live(live: LiveState, data: bytes | None) -> None:
 
 def _read(data: bytes) -> tuple[Mapping[str, Any], Mapping[str, npt.NDArray[Any]], Mapping[str, pa.Table]]:
     snapshot = Snapshot.from_bytes(data)
-    if snapshot.meta.get("kind") != _KIND:
+    if snapshot.meta.get("kind") != LIVE:
         raise DataError("this is the snapshot of one query's engine", fix="restore it with ostinato.Engine.restore")
     return snapshot.meta, snapshot.arrays, snapshot.tables
 
@@ -134,6 +134,11 @@ def _read(data: bytes) -> tuple[Mapping[str, Any], Mapping[str, npt.NDArray[Any]
 def _saved(meta: Mapping[str, Any]) -> dict[str, tuple[int, dict[str, Any]]]:
     """By the name of a query: its place in the snapshot, and what that says of it."""
     return {about["name"]: (place, about) for place, about in enumerate(meta["queries"])}
+
+
+def _engine_of(arrays: Mapping[str, npt.NDArray[Any]], place: int) -> Snapshot:
+    """The state of a query that runs for itself."""
+    return Snapshot.from_bytes(arrays[f"{place}.engine"].tobytes())
 
 
 def _fill(live: LiveState, meta: Mapping[str, Any], tables: Mapping[str, pa.Table]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ostinato.core.deadlines import first_after
 from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
 from ostinato.core.rows import PlainTables
+from ostinato.core.snapshot_format import Snapshot
 from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.kernels import protocol
@@ -25,12 +27,13 @@ from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.single_events import SingleEvents
 from ostinato.patterns.runtime.small_batches import MOST_ROWS, SmallBatches
-from ostinato.patterns.runtime.snapshot import load, save
+from ostinato.patterns.runtime.snapshot import LIVE, load, save
 from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
 from ostinato.patterns.runtime.tallies import matches_around
 
 _FEW_ROWS = 12  # events as dicts: so many are read one by one
 _MANY = 4  # tables of matches, of one batch of events, after which it is worth counting them before going on
+_LIVE_ENGINE = "ostinato.patterns.live.engine"  # stands on this module, so it is imported when it is needed
 _AHEAD = 1 << 13  # events before and after the one at hand that are counted then
 # Kept as text, like INCOMPLETE.
 _ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
@@ -309,15 +312,18 @@ class Engine(EngineState):
         return save(self)
 
     @staticmethod
-    def restore(data: bytes) -> Engine:
-        """The engine as it was when the snapshot was taken.
+    def restore(data: bytes) -> Any:
+        """The engine as it was when the snapshot was taken: this kind, or the LiveEngine of many queries.
 
         Parameters
         ----------
         data
             What `snapshot` returned, in this process or another.
         """
-        return load(data, Engine)
+        snapshot = Snapshot.from_bytes(data)
+        if snapshot.meta.get("kind") == LIVE:
+            return import_module(_LIVE_ENGINE).LiveEngine.restore(data)
+        return load(snapshot, Engine)
 
     def _collect(self, tables: Iterator[pa.Table]) -> pa.Table:
         """All tables as one; LimitError where it would be too large."""

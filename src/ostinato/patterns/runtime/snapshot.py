@@ -14,7 +14,6 @@ import pyarrow as pa
 from ostinato.core.arrow_casts import cast_column
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot_format import Snapshot
-from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.absence import NEVER
@@ -26,6 +25,7 @@ E = TypeVar("E", bound=EngineState)
 
 # Engines of one query are restored many times where its keys are spread over tasks.
 _compiled = lru_cache(maxsize=64)(compile_text)
+LIVE = "live"  # the kind of a snapshot of many queries (live/snapshot.py)
 _COUNTERS = ("events", "read", "matches", "late", "low", "newest")
 _WAITING_ARRAYS = ("starts", "ends", "groups", "places", "branches", "deciding")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")
@@ -82,14 +82,10 @@ def load_options(saved: Mapping[str, Any]) -> EngineOptions:
     return EngineOptions(**options)
 
 
-def load(data: bytes, kind: type[E], like: E | None = None) -> E:
+def load(snapshot: Snapshot, kind: type[E], like: E | None = None) -> E:
     """The engine of this kind that was saved; or with its state one `like` another, which has the same query, but
     perhaps other columns and options."""
-    snapshot = Snapshot.from_bytes(data)
     meta, arrays, tables = snapshot.meta, dict(snapshot.arrays), dict(snapshot.tables)
-    if "queries" in meta:
-        fix = "restore it with ostinato.LiveEngine.restore"
-        raise DataError("this is the snapshot of an engine for many queries", fix=fix)
     if like is None or not meta["bound"]:
         engine = kind(compile_saved(meta), load_options(meta["options"]))
     else:
