@@ -151,8 +151,30 @@ def test_cast_is_tried_on_events_of_its_type() -> None:
             positions(query, TEXTS)
         assert caught.value.row == 1
         assert "TRY_CAST" in (caught.value.fix or "")
-    with pytest.raises(DataError, match="'x' cannot be cast to int"):
-        ost.cel("SELECT CAST(x.s AS int) AS n WHERE ANY AS x").detect(TEXTS)
+
+
+@pytest.mark.parametrize(
+    ("item", "formula", "reason"),
+    [
+        ("CAST(x.s AS int)", "ANY AS x", "row 1: 'x' cannot be cast to int"),
+        ("1 + CAST(upper(y.s) AS int)", "A AS x ; ANY AS y", "row 1: 'X' cannot be cast to int"),
+        ("CAST(concat(x.s, y.s) AS int)", "A AS x ; B AS y", "row 1: '12x' cannot be cast to int"),
+        ("CAST(concat(y.s, x.s) AS int)", "A AS x ; B AS y", "row 1: 'x12' cannot be cast to int"),
+        ("sum(CAST(x.s AS int))", "(ANY AS x):+", "row 1: 'x' cannot be cast to int"),
+        ("CAST(first(x.s) AS int)", "(ANY AS x):{2}", "row 1: 'x' cannot be cast to int"),
+        ("CAST(last(x).s AS int)", "(ANY AS x):{2}", "row 1: 'x' cannot be cast to int"),
+        ("CAST(concat(max(x.s), '!') AS int)", "(ANY AS x):{3}", "row 2: 'x!' cannot be cast to int"),
+    ],
+)
+def test_the_row_of_a_cast_that_fails_in_select(item: str, formula: str, reason: str) -> None:
+    with pytest.raises(DataError) as caught:
+        ost.cel(f"SELECT {item} AS n WHERE {formula}").detect(TEXTS)
+    assert str(caught.value).startswith(reason)
+    live = ost.cel(f"SELECT {item} AS n WHERE {formula}").engine()
+    with pytest.raises(DataError) as pushed:
+        for row in range(len(TEXTS)):
+            live.push(TEXTS.slice(row, 1))
+    assert str(pushed.value) == str(caught.value)
 
 
 def test_the_row_of_a_cast_that_fails_counts_from_the_first_batch() -> None:

@@ -83,7 +83,7 @@ class ColumnProgram:
             found = [values[arg] for arg in args]
             try:
                 if isinstance(expr, Call) and expr.op in CASTS:
-                    value, failure = _cast(expr.op, *found)
+                    value, failure = _cast(expr, *found)
                     if failure is not None and failures is None:
                         raise failure.error(failure.first())
                     if failure is not None and failures is not None:
@@ -100,8 +100,9 @@ class ColumnProgram:
 
 @dataclass(frozen=True)
 class CastFailure:
-    """Where a CAST failed, its values and its type."""
+    """Where a CAST failed, what it reads, its values and its type."""
 
+    operand: Expr
     where: Bools
     values: pa.Array
     kind: str
@@ -113,15 +114,15 @@ class CastFailure:
         return cast_error(self.values[place].as_py(), self.kind, row)
 
 
-def _cast(op: str, value: Value, kind: pa.Scalar, where: Value | None = None) -> tuple[Value, CastFailure | None]:
+def _cast(call: Call, value: Value, kind: pa.Scalar, where: Value | None = None) -> tuple[Value, CastFailure | None]:
     """`where` says in which rows the value matters."""
     values = pa.repeat(value, 1) if isinstance(value, pa.Scalar) else value
     cast, failed = cast_column(values, kind.as_py())
     if failed is not None and isinstance(where, pa.Array):
         values = pa.repeat(value, len(where)) if isinstance(value, pa.Scalar) else value
         failed = failed & np.asarray(where.to_numpy(zero_copy_only=False), bool)
-    failed = failed if op == "cast" and failed is not None and failed.any() else None
-    failure = None if failed is None else CastFailure(failed, values, kind.as_py())
+    failed = failed if call.op == "cast" and failed is not None and failed.any() else None
+    failure = None if failed is None else CastFailure(call.args[0], failed, values, kind.as_py())
     return cast[0] if isinstance(value, pa.Scalar) else cast, failure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
@@ -15,10 +15,11 @@ from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.clock import Clock
 from ostinato.core.options import check_column_name, check_column_names, parse_delay
 from ostinato.core.window_clause import Window
-from ostinato.errors import QueryError
+from ostinato.errors import Message, Option, QueryError, did_you_mean
 from ostinato.patterns.compile import CompiledPattern, compile_query
 from ostinato.patterns.funnel.result import FunnelResult, count_steps
 from ostinato.patterns.funnel.steps import Step, parse_steps
+from ostinato.patterns.plan.check import check_schema
 from ostinato.patterns.syntax import nodes as n
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Funnel:
     @classmethod
     def of(cls, steps: Any, within: str | float | timedelta | None, by: str | Sequence[str] | None) -> Funnel:
         given = None if within is None else parse_delay(within, "within")
-        funnel = cls(parse_steps(steps), given, check_column_names("by", by or ()))
+        funnel = cls(parse_steps(steps), given, check_column_names("by", () if by is None else by))
         for name in funnel.by:
             if name in _COLUMNS:
                 reason = f"the answer of a funnel has a column `{name}` of its own, so it cannot be `by` {name}"
@@ -91,6 +92,7 @@ class Funnel:
         """A row per key: how many steps it took, the name of the last, and when and where each was."""
         import pyarrow as pa
 
+        from ostinato.core.events import column_kinds, to_arrow
         from ostinato.patterns.kernels.funnel import follow_steps
         from ostinato.patterns.runtime.engine import Engine
         from ostinato.patterns.runtime.state import EngineOptions
@@ -100,11 +102,11 @@ class Funnel:
             "type": check_column_name("type", type),
             "order_by": check_column_names("order_by", order_by),
         }
+        table = to_arrow(data)
+        if table.num_columns:  # else it is empty
+            self._check_columns(column_kinds(table.schema))
         engine = Engine(self.compiled, EngineOptions(binding))
-        try:
-            released = engine.order_batch(data)
-        except QueryError as error:  # the steps have no text in common that a place could be shown in
-            raise error.replace(span=None) from None
+        released = engine.order_batch(table)
         stream, rows = engine.stream, released.rows
         events = stream.events(rows, released.positions, released.order)
         places, masks, ends = _by_key(events, self._masks(stream), keyed=bool(self.by))
@@ -122,6 +124,18 @@ class Funnel:
         columns |= _times(rows, stream.binding, positions, offsets)
         columns["positions"] = pa.ListArray.from_arrays(offsets, pa.array(positions))
         return pa.table(columns)
+
+    def _check_columns(self, kinds: Mapping[str, str]) -> None:
+        """In the words of a funnel: the steps have no text in common that a place could be shown in."""
+        for name in self.by:
+            if name not in kinds:
+                reason = Message(Option("by", None), f": there is no column `{name}`")
+                raise QueryError(reason, fix=did_you_mean(name, kinds), option="by")
+            if kinds[name] == "nested":
+                reason = Message(Option("by", None), f": a key is a plain value, and `{name}` is nested data")
+                raise QueryError(reason, fix="take another column, or one made from a field of it", option="by")
+        for step in self.steps:
+            check_schema(n.Query(step.formula, text=step.text), kinds)
 
     def _masks(self, stream: BoundQuery) -> Int64:
         """Per code: which steps its events can be, a bit each."""

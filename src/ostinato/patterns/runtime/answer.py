@@ -114,6 +114,7 @@ class _Labelled:
     def _scalar(self, expr: Expr) -> pa.Array:
         """Aggregates and single attributes become columns of a table with a row per match; the rest is arithmetic."""
         leaves: dict[str, pa.Array] = {}
+        lifted_from: dict[str, Expr] = {}
 
         def lift(node: Expr) -> Expr:
             if ex.is_attribute(node):
@@ -125,7 +126,7 @@ class _Labelled:
             else:
                 return replace(node, args=tuple(map(lift, node.args)))
             name = f"leaf {len(leaves)}"
-            leaves[name] = value
+            leaves[name], lifted_from[name] = value, node
             return ex.Attribute(ex.CURRENT, name, node.span)
 
         lifted = lift(expr)
@@ -137,7 +138,9 @@ class _Labelled:
         except DataError as error:
             raise DataError(f"cannot evaluate {ex.to_text(expr)}", fix=error.fix) from None
         for failure in failures:
-            raise failure.error(failure.first())
+            place = failure.first()
+            rows = [self._row(lifted_from[leaf.name], place) for leaf in ex.attributes(failure.operand)]
+            raise failure.error(place, max((row for row in rows if row is not None), default=None))
         if isinstance(value, pa.Scalar):
             value = pa.repeat(value, len(self.matches))
         zones = [leaf.type.tz for leaf in leaves.values() if pa.types.is_timestamp(leaf.type) and leaf.type.tz]
@@ -157,10 +160,21 @@ class _Labelled:
             values = self._values(positions, target)  # of their own type, which may have a zone
             values = values.cast(plain_type(values.type))
         else:
+            failures: list[CastFailure] = []
             (values,) = ColumnProgram([ex.rename_to_current(target)]).run(
-                lambda attribute: self._values(positions, attribute)
+                lambda attribute: self._values(positions, attribute), failures
             )
+            for failure in failures:
+                raise failure.error(failure.first(), int(positions[failure.first()]))
         return aggregate(call, values, offsets)
+
+    def _row(self, value: Expr, match: int) -> int | None:
+        """The event that a value of this match is of; of an aggregate of many, the last of them."""
+        (variable,) = ex.variables(value)
+        offsets, positions = self._events(variable)
+        first, end = int(offsets[match]), int(offsets[match + 1])
+        of_first = isinstance(value, ex.Call) and value.op == "first"
+        return None if first == end else int(positions[first if of_first else end - 1])
 
     def _edge(self, attribute: Expr, *, last: bool) -> pa.Array:
         """The attribute of the first or last event of a variable; null where the variable is unbound."""
@@ -184,11 +198,17 @@ class _Labelled:
 
 def cast_answer(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Cast the answer to the types that the query's columns had from the start."""
+    return pa.table(
+        [_fitted(values, field) for values, field in zip(table.itercolumns(), schema, strict=True)], schema=schema
+    )
+
+
+def _fitted(values: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
     try:
-        return table.cast(schema)
-    except pa.ArrowInvalid as error:
-        fix = "calculate with floats, such as 1.0 * x.attr"
-        raise DataError(f"a value is too large for its column: {error}", fix=fix) from None
+        return values.cast(field.type)
+    except pa.ArrowInvalid:
+        reason = f"a value of `{field.name}` is too large for its column, which holds {field.type}"
+        raise DataError(reason, fix="calculate with floats, such as 1.0 * x.attr") from None
 
 
 def _structs(history: History, positions: Int64, columns: list[str]) -> pa.StructArray:
