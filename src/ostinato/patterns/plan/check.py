@@ -1,6 +1,6 @@
 """Faults that show in the text of a query alone, without data: well-formed filters, NOT, SELECT, FROM, windows.
 
-Filters are checked in check_filters.py, NOT in check_absences.py, and what needs the columns of the data in types.py.
+Filters are checked in checks/, and what needs the columns of the data in types.py.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Collection, Mapping
 from ostinato.core import expressions as ex
 from ostinato.core.expressions import Expr
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.patterns.plan.check_absences import check_absences
-from ostinato.patterns.plan.check_aggregates import check_aggregate
-from ostinato.patterns.plan.check_filters import check_filters, check_groups, check_predicates
-from ostinato.patterns.plan.check_timeout import check_timeout
+from ostinato.patterns.plan.checks.absences import check_absences
+from ostinato.patterns.plan.checks.aggregates import check_aggregate
+from ostinato.patterns.plan.checks.filters import check_filters, check_groups, check_predicates
+from ostinato.patterns.plan.checks.timeout import check_timeout
 from ostinato.patterns.plan.loop_aggregates import place_aggregates
 from ostinato.patterns.plan.types import check_types
 from ostinato.patterns.syntax import nodes as n

@@ -1,7 +1,8 @@
 """Rules over a batch DataFrame, all in one plan.
 
-Rules with a key (algebra.partition) are run in tasks, each over the events of its keys, in DuckDB as everywhere; the
-others are Spark SQL, which joins over all of the cluster.
+Rules with a key (rules/algebra/partition.py) are run in tasks, each over the events of its keys, in DuckDB as
+everywhere; the others are Spark SQL, which joins over all of the cluster. Either way the SQL of joins, groups and
+negation is written in rules/relational/operators.py.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from ostinato.rules.runtime.ingest import LABEL
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.rules.columns import label_column, to_answer
+from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
 from ostinato.spark.rules.prefilter import required_columns, required_rows
-from ostinato.spark.rules.rule_groups import key_hash, plan_units, unit_program
 from ostinato.spark.rules.sql import run_in_sql
 from ostinato.spark.rules.task import UNIT, UnitTask
 

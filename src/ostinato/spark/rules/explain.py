@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from ostinato.rules.algebra.partition import describe_units
 from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_rule_buckets, needed_kernels
-from ostinato.spark.rules.rule_groups import plan_units
+from ostinato.spark.rules.placement import plan_units
 from ostinato.spark.shipping import describe_kernels
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from ostinato.rules.incremental.options import RuleOptions
 from ostinato.spark.checkpoint_header import check_header
 from ostinato.spark.packing import LATE, ROWS, pack
 from ostinato.spark.rules.checkpoint import SavedEngine, checkpoint_header
-from ostinato.spark.rules.rule_groups import conform_answer
+from ostinato.spark.rules.placement import conform_answer
 from ostinato.spark.rules.task import without_row
 from ostinato.spark.stateful_step import StatefulStep, Wake
 

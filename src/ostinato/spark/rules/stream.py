@@ -18,8 +18,8 @@ from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bucket_column
 from ostinato.spark.rules.columns import label_column
+from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
 from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
-from ostinato.spark.rules.rule_groups import key_hash, plan_units, unit_program
 from ostinato.spark.session import use_rocksdb
 from ostinato.spark.watermark import add_watermark
 

@@ -15,7 +15,7 @@ from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.batch import detect_table
 from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
 from ostinato.rules.runtime.pattern_stream import PatternStream
-from ostinato.spark.rules.rule_groups import UnitProgram, conform_answer
+from ostinato.spark.rules.placement import UnitProgram, conform_answer
 
 UNIT = "#unit"  # the column with the number of the unit that a row goes to
 _OUTPUT = 10_000  # events handed to Spark at once: it holds them outside its heap

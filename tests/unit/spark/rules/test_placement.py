@@ -24,8 +24,8 @@ from ostinato.rules.runtime.bound_program import bind_program
 from ostinato.rules.syntax.format import program_text
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.packing import ROWS, pack, unpack
+from ostinato.spark.rules.placement import conform_answer, plan_units, unit_program
 from ostinato.spark.rules.processor import FIRST, RuleDetector, RuleStreaming, _engines
-from ostinato.spark.rules.rule_groups import conform_answer, plan_units, unit_program
 from support.generators.rules import SCHEMA, Strata, cases, program
 from support.generators.terms import Row
 from support.spark.state_store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostinato.core import expressions as ex
 from ostinato.errors import QueryError
 from ostinato.patterns.plan.absences import expand_quiet, split_branches
-from ostinato.patterns.plan.check_filters import check_filters, check_predicates
+from ostinato.patterns.plan.checks.filters import check_filters, check_predicates
 from ostinato.patterns.plan.rewrite import flatten, own_tests
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.first_events import first_variables

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from ostinato.core import expressions as ex
 from ostinato.errors import QueryError, did_you_mean
-from ostinato.patterns.plan.check_aggregates import check_look_back
+from ostinato.patterns.plan.checks.aggregates import check_look_back
 from ostinato.patterns.syntax import nodes as n
 from ostinato.patterns.syntax.nodes import Formula
 

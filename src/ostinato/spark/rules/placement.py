@@ -1,4 +1,4 @@
-"""Rules that run together (algebra.partition), and the hashes that say where the rows of a DataFrame go."""
+"""Which rules run together (rules/algebra/partition.py), and to which task each row of a DataFrame goes."""
 
 from __future__ import annotations
 
