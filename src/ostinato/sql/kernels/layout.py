@@ -6,6 +6,7 @@ import numpy as np
 
 from ostinato.core.arrays import Float64, Int32, Int64, UInt8, UInt64
 from ostinato.core.jit.array_struct import ArrayStruct, Field, ViewField
+from ostinato.core.jit.types import struct_type
 
 # Why a kernel came back.
 DONE, MATCHES_FULL, PATH_FULL, PAUSED, NO_SKIP_ROW, SKIP_TO_START, FRAMES_FULL, ASK, BAD_VALUE, TOO_LONG = range(10)
@@ -32,6 +33,9 @@ class Rows(ArrayStruct):
     numbers = Field[Int64](np.int64, 1, "of each match: its number in its partition, from 1 on")
     path = Field[np.ndarray](np.uint16, 1, "the states of the rows of all matches, one match after the other")
     state = Field[Int64](np.int64, 1, "where the search is; see PARTITION and so on")
+
+
+ROWS = struct_type(Rows)
 
 
 # Words of `attempts`: the first row of the match that is sought, how many rows it has so far (-1: none is sought), the

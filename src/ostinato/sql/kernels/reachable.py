@@ -10,11 +10,10 @@ import numpy as np
 
 from ostinato.core.arrays import Int32, Int64
 from ostinato.core.jit import array, kernel, table, view
-from ostinato.core.jit.types import int32, int64, struct_type, void
+from ostinato.core.jit.types import int32, int64, void
 from ostinato.sql.automaton.build import ACCEPT
-from ostinato.sql.kernels.layout import Rows
+from ostinato.sql.kernels.layout import ROWS, Rows
 
-ROWS = struct_type(Rows)
 AT_END = 0  # the number of the set after the last row of a partition
 
 

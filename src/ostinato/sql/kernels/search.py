@@ -17,6 +17,7 @@ from ostinato.core.columns.intern import mix
 from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type, uint64, void
 from ostinato.sql.automaton.build import ACCEPT, ACCEPT_AT_END, AT_FIRST, ELSEWHERE
+from ostinato.sql.kernels.after_match_skip import resume
 from ostinato.sql.kernels.layout import (
     ASK,
     BAD_VALUE,
@@ -55,7 +56,7 @@ from ostinato.sql.kernels.layout import (
     Search,
 )
 from ostinato.sql.kernels.programs import holds
-from ostinato.sql.kernels.walk import is_alive, resume
+from ostinato.sql.kernels.walk import is_alive
 
 SEARCH = struct_type(Search)
 MEMORISE_AFTER = 64  # rows tried for one match

@@ -9,29 +9,23 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.core.jit import kernel, subroutine
-from ostinato.core.jit.types import boolean, int64, struct_type
+from ostinato.core.jit.types import boolean, int64
 from ostinato.sql.automaton.build import ACCEPT, ACCEPT_AT_END, AT_FIRST, ELSEWHERE
+from ostinato.sql.kernels.after_match_skip import resume
 from ostinato.sql.kernels.layout import (
     BUDGET,
     DONE,
     MATCHES,
     MATCHES_FULL,
-    NO_SKIP_ROW,
     NUMBER,
     PARTITION,
-    PAST_LAST,
     PATH_FULL,
     PAUSED,
     ROW,
-    SKIP,
-    SKIP_TO_START,
-    TO_FIRST_OF,
-    TO_NEXT,
+    ROWS,
     USED,
     Rows,
 )
-
-ROWS = struct_type(Rows)
 
 
 @subroutine(boolean(ROWS, int64, int64, int64))
@@ -39,26 +33,6 @@ def is_alive(rows: Rows, row: int, end: int, state: int) -> bool:
     """Whether a match can be completed from a state before a row; `end` ends the partition."""
     known = 0 if row == end else int(rows.ids[row])
     return bool((rows.alive[known, state >> 6] >> np.uint64(state & 63)) & np.uint64(1) != 0)
-
-
-@subroutine(int64(ROWS, int64, int64))
-def resume(rows: Rows, start: int, length: int) -> int:
-    """Where the search goes on after a match, whose states are the last ones of the path; below 0 where it cannot."""
-    skip = rows.state[SKIP]
-    if length == 0 or skip == TO_NEXT:
-        return start + 1
-    if skip == PAST_LAST:
-        return start + length
-    first = rows.state[USED]
-    found = -1
-    for at in range(length):
-        if rows.skip_member[rows.path[first + at]] != 0:
-            found = at
-            if skip == TO_FIRST_OF:
-                break
-    if found < 0:
-        return -NO_SKIP_ROW
-    return -SKIP_TO_START if found == 0 else start + found
 
 
 @kernel(int64(ROWS))

@@ -18,7 +18,23 @@ from ostinato.core.jit.array_struct import ArrayStruct, Field
 from ostinato.core.jit.types import boolean, float64, int64, struct_type, uint8, void
 from ostinato.xseq.kernels.decimal_to_float import nearest_binary, nearest_float, to_float
 from ostinato.xseq.kernels.exact_decimal import is_nearer_to_next
-from ostinato.xseq.kernels.value_codes import NE
+from ostinato.xseq.kernels.value_codes import (
+    ADD,
+    AND,
+    BOTH,
+    COMPARE,
+    DIV,
+    MOD,
+    MUL,
+    NE,
+    NEG,
+    NOT,
+    NULL,
+    NUMBER,
+    PUSH,
+    SUB,
+    TEXT,
+)
 
 
 class Values(ArrayStruct):
@@ -189,15 +205,15 @@ def _whole_order(values: Values, one: int, two: int) -> int:
 def compare(values: Values, operator: int, one: int, two: int) -> bool:
     """The comparison of two places of the file. Nothing compares with a missing value."""
     kind, other_kind = values.kind[one], values.kind[two]
-    if kind >= 3 and other_kind >= 3:
+    if kind >= BOTH and other_kind >= BOTH:
         left, right = values.num[one], values.num[two]
         order: Any = np.int64(left > right) - np.int64(left < right)
-        if abs(left) >= _LARGE and abs(right) >= _LARGE and kind == 3 and other_kind == 3:
+        if abs(left) >= _LARGE and abs(right) >= _LARGE and kind == BOTH and other_kind == BOTH:
             exact = _whole_order(values, one, two)
             order = order if exact == 2 else exact
         return (operator >> (1 + order)) & 1 != 0
-    if kind >= 2 and other_kind >= 2:
-        if kind == 4 or other_kind == 4:  # a computed number and a text that is none only differ
+    if kind >= TEXT and other_kind >= TEXT:
+        if kind == NUMBER or other_kind == NUMBER:  # a computed number and a text that is none only differ
             return operator == NE
         return (operator >> (1 + _text_order(values, one, two))) & 1 != 0
     return False
@@ -206,15 +222,15 @@ def compare(values: Values, operator: int, one: int, two: int) -> bool:
 @subroutine(float64(int64, float64, float64))
 def _compute(operator: int, left: float, right: float) -> float:
     """The result of arithmetic; not finite where there is none."""
-    if operator == 1:
+    if operator == ADD:
         return left + right
-    if operator == 2:
+    if operator == SUB:
         return left - right
-    if operator == 3:
+    if operator == MUL:
         return left * right
     if right == 0.0:
         return np.nan
-    if operator == 4:
+    if operator == DIV:
         return left / right
     return left - right * np.trunc(left / right)
 
@@ -229,30 +245,30 @@ def run_program(values: Values, begin: int, end: int, shift: int) -> None:
     top = values.stack - 1
     for place in range(begin, end):
         operation, argument = code[2 * place], code[2 * place + 1]
-        if operation == 0:
+        if operation == PUSH:
             source = argument if argument < values.base else argument + shift
             top += 1
             kind[top] = kind[source]
             num[top] = num[source]
             start[top] = start[source]
             size[top] = size[source]
-        elif operation <= 5:
+        elif operation <= MOD:
             top -= 1
-            if kind[top] >= 3 and kind[top + 1] >= 3:
+            if kind[top] >= BOTH and kind[top + 1] >= BOTH:
                 num[top] = _compute(operation, num[top], num[top + 1])
-                kind[top] = 4 if np.isfinite(num[top]) else 1
+                kind[top] = NUMBER if np.isfinite(num[top]) else NULL
             else:
-                kind[top] = 1
-        elif operation == 6:
+                kind[top] = NULL
+        elif operation == NEG:
             num[top] = -num[top]
-            kind[top] = 4 if kind[top] >= 3 else 1
-        elif operation == 7:
+            kind[top] = NUMBER if kind[top] >= BOTH else NULL
+        elif operation == COMPARE:
             top -= 1
             num[top] = 1.0 if compare(values, argument, top, top + 1) else 0.0
-            kind[top] = 4
-        elif operation == 10:
+            kind[top] = NUMBER
+        elif operation == NOT:
             num[top] = 1.0 - num[top]
         else:
             top -= 1
             both = num[top] + num[top + 1]
-            num[top] = 1.0 if (both == 2.0 if operation == 8 else both > 0.0) else 0.0
+            num[top] = 1.0 if (both == 2.0 if operation == AND else both > 0.0) else 0.0

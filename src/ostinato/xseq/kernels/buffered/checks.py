@@ -16,6 +16,9 @@ from ostinato.xseq.kernels.buffered.layout import (
     GROW_LIST,
     GROW_PATH,
     GROW_TEXT,
+    IS_AND,
+    IS_ATOM,
+    IS_NOT,
     NOTHING,
     PAUSED,
     SEARCH,
@@ -31,10 +34,10 @@ from ostinato.xseq.kernels.values import run_program
 
 @subroutine(int64(int64, int64))
 def _combine(operation: int, truths: int) -> int:
-    """A stack of bits after 1 and, 2 or, 3 not."""
-    if operation == 3:
+    """A stack of bits after IS_AND, IS_OR or IS_NOT."""
+    if operation == IS_NOT:
         return truths ^ 1
-    both = truths & (truths >> 1) if operation == 1 else truths | (truths >> 1)
+    both = truths & (truths >> 1) if operation == IS_AND else truths | (truths >> 1)
     return (truths >> 2 << 1) | (both & 1)
 
 
@@ -45,7 +48,7 @@ def simply_holds(search: Search, check: int, node: int) -> int:
     before, truths = values.free[0], 0
     for step in range(checks.begin[check], checks.begin[check + 1]):
         operation = checks.code[2 * step]
-        if operation == 0:
+        if operation == IS_ATOM:
             row = 7 * checks.code[2 * step + 1]
             for hole in range(checks.atoms[row + 1], checks.atoms[row + 2]):
                 if not load(search.sources, values, checks.holes[3 * hole + 2], node, checks.holes[3 * hole]):
@@ -254,7 +257,7 @@ def check_holds(search: Search, check: int, node: int) -> int:
         begin, truths = pause[STEP], pause[TRUTHS]
     for step in range(begin, checks.begin[check + 1]):
         operation = checks.code[2 * step]
-        if operation == 0:
+        if operation == IS_ATOM:
             result = _atom_holds(search, checks.code[2 * step + 1], node)
             values.free[0] = before
             if result > 1:

@@ -21,6 +21,7 @@ PAUSED = 31  # nothing: so many steps were made; the kernel goes on where it was
 # --- the places of `pause`: how many steps may be made, what was going on, and where
 STEPS, GOING_ON, PAUSED_CHECK, PAUSED_NODE, STEP, TRUTHS, GROUP, BASE, FIND_DEPTH, FIND_COUNT = range(10)
 PAUSE_SIZE = 10
+IS_ATOM, IS_AND, IS_OR, IS_NOT = range(4)  # steps of a condition on a node
 NOTHING, SEARCH_OF_NODES, COMBINATIONS, BINDINGS = 0, 1, 2, 3  # what was going on
 
 # --- the places of the state of `WalkSearch`
@@ -98,7 +99,7 @@ class Checks(ArrayStruct):
     """Conditions as programs over atoms; an atom is a comparison that must hold for some nodes that paths reach."""
 
     begin = Field[Int32](np.int32, 1, "per check: where its program begins; then where the last ends", constant=True)
-    code = Field[Int32](np.int32, 1, "pairs: 0 atom, 1 and, 2 or, 3 not", constant=True)
+    code = Field[Int32](np.int32, 1, "pairs: IS_ATOM and its number, or IS_AND, IS_OR, IS_NOT", constant=True)
     table = Field[Int32](
         np.int32, 1, "per check: its row in `known`, if its results are remembered, else -1", constant=True
     )

@@ -1,4 +1,8 @@
-"""Conditions as tables: those on single nodes as programs over atoms, those on all bindings of a match together."""
+"""Conditions as tables: those on single nodes as programs over atoms, those on all bindings of a match together.
+
+The first are run in kernels/buffered/checks.py, the second in kernels/values.py. A comparison with NULL is false, and
+`not` turns true and false round.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ostinato.xseq.kernels import value_codes as v
-from ostinato.xseq.kernels.buffered.layout import ForEach
+from ostinato.xseq.kernels.buffered.layout import IS_AND, IS_ATOM, IS_NOT, IS_OR, ForEach
 from ostinato.xseq.runtime.buffered.arrays import int32_array
 from ostinato.xseq.runtime.buffered.closed_paths import EXISTS
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.automaton import Move
 from ostinato.xseq.walk.program import ValueSource, WalkProgram, ranging_variables
 from ostinato.xseq.walk.tables import COMPARE, COMPUTE
-
-_ATOM, _AND, _OR, _NOT = 0, 1, 2, 3
 
 
 @dataclass
@@ -66,15 +68,15 @@ class ConditionLowering(ABC):
     def truth(self, condition: n.Condition, code: list[tuple[int, int]]) -> None:
         match condition:
             case n.Comparison():
-                code.append((_ATOM, self.atom(condition)))
+                code.append((IS_ATOM, self.atom(condition)))
             case n.Not():
                 self.truth(condition.part, code)
-                code.append((_NOT, 0))
+                code.append((IS_NOT, 0))
             case _:
                 for number, part in enumerate(condition.parts):
                     self.truth(part, code)
                     if number:
-                        code.append((_AND if isinstance(condition, n.And) else _OR, 0))
+                        code.append((IS_AND if isinstance(condition, n.And) else IS_OR, 0))
 
     def atom(self, comparison: n.Comparison) -> int:
         if comparison.operator == EXISTS:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ostinato.xseq.kernels.buffered.layout import AGAIN, BACK, BEGIN, MARK, MEET
+from ostinato.xseq.kernels.buffered.layout import AGAIN, BACK, BEGIN, IS_ATOM, MARK, MEET
 from ostinato.xseq.runtime.buffered.tables import TreeTables
 from ostinato.xseq.syntax.nodes import Axis, Kind
 from ostinato.xseq.walk.automaton import Jump, Move, Walk
@@ -132,7 +132,7 @@ def _condition_starts(tables: TreeTables, move: int, level: int) -> list[tuple[i
     out = []
     for check in automaton.check[automaton.checks[move] : automaton.checks[move + 1]]:
         for step in range(checks.begin[check], checks.begin[check + 1]):
-            if checks.code[2 * step] == 0:
+            if checks.code[2 * step] == IS_ATOM:
                 row = 7 * checks.code[2 * step + 1]
                 groups = checks.groups[checks.atoms[row + 3] : checks.atoms[row + 4]]
                 out += [(int(start), level) for start in groups]
