@@ -2,7 +2,7 @@
 
 The model's own probabilities are only as good as the model. If intervals cover less than they promise, they are made
 with a higher threshold (nominal). Never with a lower one: the promise might then hold on average, while the intervals
-of some states would hold far less often.
+of some states would hold far less often. The calibration error of probabilities is a score: see scores.py.
 """
 
 from __future__ import annotations

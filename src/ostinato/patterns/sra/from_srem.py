@@ -1,4 +1,7 @@
-"""From an SREM to an SRA (SRA paper, Theorem 5.1; the cases are those of Figure 7)."""
+"""From an SREM to an SRA (SRA paper, Theorem 5.1): a construction for each operator, counts {n,m} among them.
+
+The cases are those of Figure 7. What runs is made of the SRA in segments.py.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Unrolling (SRA paper, Lemma 5.13, Algorithms 4-7): a windowed automaton without loops."""
+"""Unrolling (SRA paper, Lemma 5.13, Algorithms 4-7): a windowed automaton without loops.
+
+This is an operation of `ost.Automaton`; the counts {n,m} of an SREM are compiled in from_srem.py.
+"""
 
 from __future__ import annotations
 
