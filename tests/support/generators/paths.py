@@ -89,7 +89,7 @@ def paths(
         kinds = [
             _together(n.Concat, inner),
             _together(n.Concat, inner),
-            inner.map(n.Star),
+            st.builds(n.Star, inner, st.sampled_from((None, None, n.Axis.CHILD, n.Axis.DESCENDANT))),
             _together(n.Union, inner, 2),
         ]
         if intersect:

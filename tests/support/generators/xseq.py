@@ -108,7 +108,7 @@ class _Maker:
 
     def pieces(self, depth: int) -> list[n.Path]:
         """A few steps that follow others."""
-        kinds = ["step", "star", "star", "step", "plus", "union", "define", "call", "group star"]
+        kinds = ["step", "star", "star", "step", "plus", "union", "define", "call", "group star", "entered star"]
         if self.everything:
             kinds += ["intersect", "backward", "backward star", "there and back"]
         kind = self.pick(*kinds) if depth else "step"
@@ -121,6 +121,9 @@ class _Maker:
                 return [step, n.Star(step)]
             case "group star":
                 return [n.Star(_concat(self.step(axis), *self.pieces(depth - 1)))]
+            case "entered star":  # whose first round goes another way
+                body = _concat(self.step(n.Axis.FOLLOWING_SIBLING), *self.pieces(depth - 1))
+                return [n.Star(body, self.pick(n.Axis.CHILD, n.Axis.DESCENDANT, n.Axis.FIRST_CHILD))]
             case "union":
                 return [n.Union((_concat(*self.pieces(depth - 1)), _concat(*self.pieces(depth - 1))))]
             case "define" if self.path_variables:

@@ -76,7 +76,10 @@ class _Builder:
                     whole = self._then(whole, self.build(part))
                 return whole
             case n.Star():
-                return self._star(self.build(path.body))
+                rounds = self._star(self.build(path.body))
+                if path.entry is None:
+                    return rounds
+                return self._union([self._empty(), self._then(self.build(n.first_round(path)), rounds)])
             case n.Union():
                 return self._union([self.build(part) for part in path.parts])
             case n.Intersect():

@@ -46,7 +46,11 @@ class _Builder:
             case n.Concat():
                 return self._new("path", VStep(Direction.SELF, then=tuple(self.build(part) for part in path.parts)))
             case n.Star():
-                return self._new("any", Starred(VStep(Direction.SELF, then=(self.build(path.body),))))
+                rounds = self._new("any", Starred(VStep(Direction.SELF, then=(self.build(path.body),))))
+                if path.entry is None:
+                    return rounds
+                first = self.build(n.first_round(path))
+                return self._new("any", VStep(Direction.SELF), VStep(Direction.SELF, then=(first, rounds)))
             case n.Union():
                 return self._new("or", *(VStep(Direction.SELF, then=(self.build(part),)) for part in path.parts))
             case n.Intersect():

@@ -246,7 +246,7 @@ def _steps_taken(path: n.Path, before: frozenset[int], key: list[n.Step]) -> fro
         case n.Union() | n.Intersect():
             return frozenset().union(*(_steps_taken(part, before, key) for part in path.parts))
         case n.Star():
-            after = before
+            after = before | _steps_taken(n.first_round(path), before, key)
             while (more := after | _steps_taken(path.body, after, key)) != after:
                 after = more
             return after

@@ -43,7 +43,7 @@ class ReachableNames:
             case n.Intersect():
                 return frozenset.intersection(*(self.along(part, places) for part in path.parts))
             case n.Star():
-                return self.rounds(path.body, places)
+                return places | self.rounds(path.body, self.along(n.first_round(path), places))
             case n.Define():
                 return self._define(path.variable, n.first_round(path), path.body, places)
             case n.Call():

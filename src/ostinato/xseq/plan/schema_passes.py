@@ -147,7 +147,7 @@ class _Narrow:
                 return self._concat(path, places)
             case n.Union():
                 return self._union(path, places)
-            case n.Star():
+            case n.Star(entry=None):
                 places = self._reach.rounds(path.body, places)
                 body, _, _ = self._quietly(path.body, places)
                 if body is None and _binds(path.body):
@@ -165,7 +165,8 @@ class _Narrow:
                     return None, frozenset()
                 return replace(path, parts=kept), ends
             case _:
-                # What a path variable stands for is walked from several places; it stays as it is written.
+                # What a path variable stands for is walked from several places, as are the rounds of a star whose first
+                # goes another way; it stays as it is written.
                 ends = self._reach.along(path, places)
                 if not ends:
                     self._stuck(f"`{path_text(path)}` leads nowhere")

@@ -59,8 +59,13 @@ class Walks:
                 return self._collect(longer for part in path.parts for longer in self._along(part, walk, rounds))
             case n.Intersect():
                 return self._intersect(path.parts, walk, rounds)
-            case n.Star():
+            case n.Star(entry=None):
                 return self._star(path.body, walk, rounds)
+            case n.Star():
+                first = self._collect(self._along(n.first_round(path), walk, rounds))
+                return self._collect(
+                    [walk, *(longer for each in first for longer in self._star(path.body, each, rounds))]
+                )
             case n.Define():
                 outside = {variable: each for variable, each in rounds.items() if variable != path.variable}
                 return self._round(path.variable, n.first_round(path), walk, outside)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -92,13 +92,13 @@ class Builder(Operands):
             case "intersect":
                 return n.Intersect(tuple(map(self.path, node.children)), span)
             case "star":
-                return n.Star(self.path(node.children[0]), span)
+                return self._star(node.children[0], span)
             case "group":
                 return self.path(node.children[0])
             case "define":
                 return n.Define(str(node.children[0])[1:], self.path(node.children[1]), None, span)
             case "under":
-                return self._under(node, span)
+                return self._under(node, self.path)
         raise misplaced_error(node, "a path", "write a condition in brackets, or after where")
 
     def lead(self, path: n.Path, axis: n.Axis) -> n.Path:
@@ -111,9 +111,9 @@ class Builder(Operands):
                 return replace(path, parts=(self.lead(path.parts[0], axis), *path.parts[1:]))
             case n.Union() | n.Intersect():
                 return replace(path, parts=tuple(self.lead(part, axis) for part in path.parts))
-            case n.Star():
-                return replace(path, body=self.lead(path.body, axis))
-            case n.Define(entry=None) if self._starts_bare(path.body):
+            case n.Star(n.Step() as body) if path.span.start == body.span.start:  # a step without a bracket: `a*`
+                return replace(path, body=self.lead(body, axis))
+            case n.Star(entry=None) | n.Define(entry=None) if self._starts_bare(path.body):
                 return replace(path, entry=axis)
             case _:
                 return path
@@ -124,16 +124,22 @@ class Builder(Operands):
                 return path.span.start in self.bare
             case n.Concat():
                 return self._starts_bare(path.parts[0])
-            case n.Define():
+            case n.Star() | n.Define():
                 return path.entry is None and self._starts_bare(path.body)
             case _:
                 return any(map(self._starts_bare, n.parts(path)))
 
-    def _under(self, node: Any, span: Span) -> n.Path:
-        """`// (…)`: the axis is that of the first step in the bracket; of a definition, of its first round."""
+    def _star(self, node: Any, span: Span) -> n.Path:
+        """`// (…)*`: the axis is that of the first round only."""
+        if kind_of(node) == "under":
+            return self._under(node, lambda bracket: n.Star(self.path(bracket), span=span))
+        return n.Star(self.path(node), span=span)
+
+    def _under(self, node: Any, build: Callable[[Any], n.Path]) -> n.Path:
+        """`// (…)`: the axis is that of the first step in the bracket; of a definition or star, of its first round."""
         axes, bracket = node.children
         axis = self._axis(axes)
-        path = self.path(bracket)
+        path = build(bracket)
         if axis is None or not self._starts_bare(path):
             fix = f"remove `{axes.children[-1]}`, or the axis inside the bracket"
             raise QueryError("the path in this bracket starts with an axis of its own", span=span_in(axes), fix=fix)

@@ -88,21 +88,25 @@ def _piece(path: n.Path, at: _At) -> str:
         case n.Step():
             return _axis(path, at) + _test(path) + _predicates(path.predicates)
         case n.Star():
-            body = _piece(path.body, at) if isinstance(path.body, n.Define) else f"({_path(path.body, at)})"
-            return f"{body}*"
-        case n.Define(entry=None):
-            return f"(${path.variable}: {_path(path.body, at)})"
-        case n.Define(entry=axis) if axis is not None:
-            return f"{_SHORT.get(axis, f'{axis}::')}(${path.variable}: {_path(path.body, _At.ENTRY)})"
+            inner = at if path.entry is None else _At.ENTRY
+            body = _piece(path.body, inner) if isinstance(path.body, n.Define) else f"({_path(path.body, inner)})"
+            return f"{_entry(path.entry)}{body}*"
+        case n.Define():
+            inner = at if path.entry is None else _At.ENTRY
+            return f"{_entry(path.entry)}(${path.variable}: {_path(path.body, inner)})"
         case n.Call():
             return f"${path.variable}"
         case _:
             return f"({_path(path, at)})"
 
 
+def _entry(axis: n.Axis | None) -> str:
+    return "" if axis is None else _SHORT.get(axis, f"{axis}::")
+
+
 def _axis(step: n.Step, at: _At) -> str:
     if step.axis != n.Axis.FOLLOWING_SIBLING:
-        return _SHORT.get(step.axis, f"{step.axis}::")
+        return _entry(step.axis)
     return "" if at != _At.START and _alone(step, at) else f"{step.axis}::"
 
 

@@ -79,6 +79,7 @@ class Star:
     """`(p)*`: any number of rounds, none included."""
 
     body: Path
+    entry: Axis | None = None  # `// ($X $Y)*`: how the first round goes to $X; see `first_round`
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -293,9 +294,9 @@ def subpaths(path: Path) -> Iterator[Path]:
         yield from subpaths(part)
 
 
-def first_round(define: Define) -> Path:
-    """The body as it is walked where the definition stands; further rounds and calls elsewhere walk `define.body`."""
-    return define.body if define.entry is None else with_first_axis(define.body, define.entry)
+def first_round(path: Define | Star) -> Path:
+    """The body as it is walked where the definition or star stands; further rounds, and calls elsewhere, walk `body`."""
+    return path.body if path.entry is None else with_first_axis(path.body, path.entry)
 
 
 def with_first_axis(path: Path, axis: Axis) -> Path:
@@ -307,9 +308,7 @@ def with_first_axis(path: Path, axis: Axis) -> Path:
             return replace(path, parts=(with_first_axis(path.parts[0], axis), *path.parts[1:]))
         case Union() | Intersect():
             return replace(path, parts=tuple(with_first_axis(part, axis) for part in path.parts))
-        case Star():
-            return replace(path, body=with_first_axis(path.body, axis))
-        case Define(entry=None):
+        case Star(entry=None) | Define(entry=None):
             return replace(path, entry=axis)
         case _:
             return path

@@ -194,6 +194,11 @@ class _Builder:
                 return self.call(path, source)
 
     def star(self, path: n.Star, source: int) -> int:
+        if path.entry is not None:  # none, or a first round and then any number
+            end = self.state()
+            self.link(source, end)
+            self.link(self.star(replace(path, entry=None), self.add(n.first_round(path), source)), end)
+            return end
         hub, mark = self.state(), self.rounds(path.body)
         self.link(self.jump(source, Jump.BEGIN, mark), hub)
         last = self.add(path.body, hub)

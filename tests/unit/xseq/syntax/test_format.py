@@ -26,6 +26,8 @@ from ostinato.xseq.syntax.parse import parse
         ("((/a))*", "(/a)*"),
         ("(/a union /b) intersect /c", "(/a union /b) intersect /c"),
         ("// ($Z: $X $Y $Z) $Z", "//($Z: $X $Y $Z) $Z"),
+        ("/a / ($Z: $X $Y)* (\\b)*", "/a/($Z: $X $Y)* (\\b)*"),
+        ("((a)* b)*", "//((a)* following_sibling::b)*"),
         ("($Z: /a)*", "($Z: /a)*"),
         ("($Z: * $Z)", "//($Z: * $Z)"),
         ("//a[not(@b)]", "//a[not(@b >= '')]"),

@@ -64,7 +64,6 @@ def test_axes(text: str, axis: n.Axis) -> None:
 
 def test_a_first_step_without_an_axis() -> None:
     assert path("a") == path("//a") == path("doc() a") == named(n.Axis.DESCENDANT, "a")
-    assert path("(a/b)*") == n.Star(n.Concat((named(n.Axis.DESCENDANT, "a"), named(n.Axis.CHILD, "b"))))
     assert path("//a[b]") == path("//a[/b]")
     assert path("//(a b)") == path("//a b")
     assert path("//@a") == n.Concat((n.Step(n.Axis.DESCENDANT, ANY), named(n.Axis.ATTRIBUTE, "a")))
@@ -74,6 +73,14 @@ def test_the_axis_before_a_definition_is_that_of_its_first_round() -> None:
     body = n.Concat((bound(n.Axis.FOLLOWING_SIBLING, "X"), n.Call("Z")))
     assert path("// ($Z: $X $Z)") == path("($Z: $X $Z)") == n.Define("Z", body, n.Axis.DESCENDANT)
     assert path("/a ($Z: $X $Z)") == n.Concat((named(n.Axis.CHILD, "a"), n.Define("Z", body)))
+
+
+def test_the_axis_before_a_star_is_that_of_its_first_round() -> None:
+    body = n.Concat((named(n.Axis.FOLLOWING_SIBLING, "a"), named(n.Axis.CHILD, "b")))
+    assert path("// (a/b)*") == path("(a/b)*") == n.Star(body, n.Axis.DESCENDANT)
+    assert path("(//a/b)*") == n.Star(n.Concat((named(n.Axis.DESCENDANT, "a"), named(n.Axis.CHILD, "b"))))
+    assert path("/r /(a/b)*") == n.Concat((named(n.Axis.CHILD, "r"), n.Star(body, n.Axis.CHILD)))
+    assert path("//($Z: a/b)*") == n.Star(n.Define("Z", body), n.Axis.DESCENDANT)
 
 
 def test_stars() -> None:
