@@ -295,7 +295,7 @@ def subpaths(path: Path) -> Iterator[Path]:
 
 
 def first_round(path: Define | Star) -> Path:
-    """The body as it is walked where the definition or star stands; further rounds, and calls elsewhere, walk `body`."""
+    """The body as it is walked where the path stands; further rounds, and calls elsewhere, walk `body`."""
     return path.body if path.entry is None else with_first_axis(path.body, path.entry)
 
 
