@@ -33,7 +33,10 @@ class Position:
     row: int | None = None
 
     def __str__(self) -> str:
-        return ", ".join(part for part in (self.source, None if self.row is None else f"row {self.row}") if part)
+        if self.row is None:
+            return self.source or ""
+        # Beside a file, whose lines count from 1, a row says from where it counts: as positions do, from 0.
+        return f"row {self.row}" if self.source is None else f"{self.source}, row {self.row} (from 0)"
 
 
 _FIX = "\nfix: "

@@ -60,7 +60,7 @@ def test_fields_and_text() -> None:
         == "wrong\n   1 | A AS x\n         ^^\nfix: narrow WITHIN, or raise Limits(states=…), or overwrite=True"
     )
     assert data.position == Position("a.csv", 3)
-    assert str(data).startswith("a.csv, row 3: wrong\nfix: ")
+    assert str(data).startswith("a.csv, row 3 (from 0): wrong\nfix: ")
     assert limit.limit == "states" and str(limit).startswith("wrong (limit states=1,000)\nfix: ")
     assert limit.render(_shout).endswith("fix: narrow WITHIN, or raise <STATES>, or <OVERWRITE>")
 

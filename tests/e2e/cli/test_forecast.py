@@ -242,7 +242,7 @@ def test_unsorted_events_are_refused_or_sorted(folder: Path) -> None:
     events = pq.read_table("events.parquet")
     turned = events.take(pa.array(range(len(events) - 1, -1, -1)))
     pq.write_table(turned, "turned.parquet")
-    back = "turned.parquet, row 1: the events go back in time"
+    back = "turned.parquet, row 1 (from 0): the events go back in time"
     failed(run("forecast", "model", "--input", "turned.parquet", "--output", "f.parquet"), 1, back, "--sort")
     assert not Path("f.parquet").exists()
     assert run("forecast", "model", "--input", "turned.parquet", "--output", "f.parquet", "--sort").exit_code == 0

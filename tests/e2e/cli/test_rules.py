@@ -252,6 +252,18 @@ def test_a_wrong_program_is_pointed_at(folder: Path, change: tuple[str, str], ex
     assert not Path("d.jsonl").exists()
 
 
+@pytest.mark.parametrize("sort", [(), ("--sort",)])
+def test_rows_that_are_no_events_can_be_left_out(folder: Path, sort: tuple[str, ...]) -> None:
+    write("bad.jsonl", [{"begin": 5, "end": 3, "type": "temp"}, *VECTOR["events"]])
+    Path("bad.jsonl").write_text(Path("bad.jsonl").read_text() + "nonsense\n")
+    result = run("rules", "plant.rules", "-i", "bad.jsonl", "-o", "d.jsonl", "--on-error", "skip", *sort)
+    assert result.exit_code == 0, result.stderr
+    assert "1 row could not be read and was left out" in result.stderr
+    assert "1 row was no event and was left out" in result.stderr and "row 0 (from 0): the event ends" in result.stderr
+    found = [json.loads(line) for line in Path("d.jsonl").read_text().splitlines()]
+    assert {(event["type"], event["begin"], event["end"]) for event in found} == DERIVED
+
+
 def test_bad_events_are_named_by_file_and_row(folder: Path) -> None:
     wrong = {**VECTOR["events"][2], "begin": 90}
     write("wrong.jsonl", [*VECTOR["events"][:2], wrong])

@@ -20,7 +20,9 @@ from ostinato.files.live import LiveEvents
 from ostinato.files.reader import OnError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.program import RuleProgram
+from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.unknown_labels import read_labels, unknown_label_warnings
+from ostinato.rules.runtime.unusable_rows import split_unusable
 
 NOUN = "derived event"
 
@@ -85,17 +87,18 @@ class RulesJob:
     ) -> None:
         """Push events through an engine piece by piece; memory is bounded where the plan says so."""
         last, first_row, columns = NEVER, 0, None
-        for rows in batches:
+        for batch in batches:
             with name_files(self.files):
-                engine.push(rows.slice(0, 0))  # binds it to the columns
+                engine.push(batch.slice(0, 0))  # binds it to the columns
                 columns = engine.bound_program.columns
+                rows = self._usable(columns, batch, first_row, ran)
                 if in_order:
                     _, ends = columns.times.ticks(rows, first_row=first_row)
                     reason = f"the events are not in order of their end (`{columns.times.end}`)"
                     fix = f"{LATENESS}, or --sort to read all into memory"
                     last = check_order(ends, last, first_row, fix=fix, reason=reason)
                 results.add(ran.add(engine.push(rows)))
-            first_row += len(rows)
+            first_row += len(batch)
             ran.seen |= read_labels(rows, columns) or set()
         results.add(ran.add(engine.flush()))
         ran.late = engine.stats().late
@@ -105,10 +108,20 @@ class RulesJob:
     def _sort(self, reader: EventReader, results: Results, ran: _RunSummary) -> None:
         """Load everything and derive at once; events may come in any order."""
         table = load(reader)
+        if self.on_error != "raise":
+            table = self._usable(self._engine(reader).bound_program.columns, table, 0, ran)
         with name_files(self.files), warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
             results.add(ran.add(self.program.detect(table, **self.columns)))
         ran.notes += [str(warning.message) for warning in warned]
+
+    def _usable(self, columns: IncomingColumns, rows: pa.Table, first_row: int, ran: _RunSummary) -> pa.Table:
+        """The rows that are events; what is wrong with the others is reported at the end."""
+        if self.on_error == "raise":
+            return rows
+        good, faults = split_unusable(columns, rows)
+        ran.unusable += [f"row {first_row + row} (from 0): {reason}" for row, reason in faults]
+        return good
 
     def _answer_without_events(self, reader: EventReader) -> pa.Table:
         """The columns of the answer, once the program is known to fit those of the files."""
@@ -135,6 +148,11 @@ class RulesJob:
             late=ran.late,
             list_bad=self.on_error == "collect",
         )
+        if ran.unusable:
+            count = len(ran.unusable)
+            was = "1 row was no event and was" if count == 1 else f"{count:,} rows were no events and were"
+            shown = ran.unusable if self.on_error == "collect" else ran.unusable[:1]
+            ran.notes.append("\n  ".join([f"{was} left out:", *shown]))
         for text in ran.notes:
             note(text)
 
@@ -148,6 +166,7 @@ class _RunSummary:
     seen: set[str] = field(default_factory=set)
     late: int = 0
     notes: list[str] = field(default_factory=list)
+    unusable: list[str] = field(default_factory=list)
 
     def add(self, derived: pa.Table) -> pa.Table:
         if len(derived):
