@@ -261,7 +261,7 @@ def run_program(values: Values, begin: int, end: int, shift: int) -> None:
                 kind[top] = NULL
         elif operation == NEG:
             num[top] = -num[top]
-            kind[top] = NUMBER if kind[top] >= BOTH else NULL
+            kind[top] = NUMBER if kind[top] >= BOTH and np.isfinite(num[top]) else NULL
         elif operation == COMPARE:
             top -= 1
             num[top] = 1.0 if compare(values, argument, top, top + 1) else 0.0

@@ -21,7 +21,7 @@ _COMPARE = {
     ">": operator.gt,
     ">=": operator.ge,
 }
-Value = str | float | int | None
+Value = str | float | None  # a float is computed
 
 
 def is_local(predicate: n.Predicate) -> bool:
@@ -96,7 +96,10 @@ def _true(condition: n.Condition, name: str, attributes: Mapping[str, str]) -> b
 
 
 def compare(sign: str, left: Value, right: Value) -> bool:
-    """As numbers where both sides read as numbers, else as strings; what is missing compares as false."""
+    """As numbers where both sides read as numbers, else as strings; what is missing compares as false.
+
+    A computed number has no text: from one that reads as no number it only differs.
+    """
     if left is None or right is None:
         return False
     one, two = _number(left), _number(right)
@@ -104,18 +107,20 @@ def compare(sign: str, left: Value, right: Value) -> bool:
         if _is_whole(left) and _is_whole(right):  # float64 does not tell long ones apart
             return bool(_COMPARE[sign](Decimal(left), Decimal(right)))
         return bool(_COMPARE[sign](one, two))
-    return bool(_COMPARE[sign](str(left), str(right)))
+    if isinstance(left, str) and isinstance(right, str):
+        return bool(_COMPARE[sign](left, right))
+    return sign == "!="
 
 
 def _value(operand: n.Operand, name: str, attributes: Mapping[str, str]) -> Value:
     match operand:
         case n.Constant():
-            return operand.value
+            return operand.text
         case n.Relative():
             return name if operand.leaf is n.Leaf.TAG else attributes.get(_attribute(operand.path) or "")
         case n.Negative():
             number = _number(_value(operand.operand, name, attributes))
-            return None if number is None else -number
+            return None if number is None else _compute("-", 0.0, number)
         case n.Arithmetic():
             left = _number(_value(operand.left, name, attributes))
             right = _number(_value(operand.right, name, attributes))
@@ -129,23 +134,24 @@ def _compute(sign: str, left: float, right: float) -> float | None:
         return None
     match sign:
         case "+":
-            return left + right
+            value = left + right
         case "-":
-            return left - right
+            value = left - right
         case "*":
-            return left * right
+            value = left * right
         case "/":
-            return left / right
+            value = left / right
         case _:
-            return math.fmod(left, right) if math.isfinite(left) else math.nan
+            value = math.fmod(left, right) if math.isfinite(left) else math.nan
+    return value if math.isfinite(value) else None
 
 
 def _is_whole(value: Value) -> bool:
     """Whether it is a whole number, written plainly."""
-    return isinstance(value, int) or (isinstance(value, str) and _WHOLE.fullmatch(value) is not None)
+    return isinstance(value, str) and _WHOLE.fullmatch(value) is not None
 
 
 def _number(value: Value) -> float | None:
     if isinstance(value, str):
         return float(value) if reads_as_number(value) else None
-    return None if value is None else float(str(value))  # a whole number may be too long for float(value)
+    return value

@@ -261,20 +261,22 @@ def compare(comparison: str, left: Value, right: Value) -> bool:
 
 
 def calculate(operation: str, left: Value, right: Value) -> float | None:
+    """Null where a part is no number, the divisor is 0, or the result lies beyond all floats."""
     one, other = number(left), number(right)
     if one is None or other is None or (operation in "/%" and other == 0):
         return None
     match operation:
         case "+":
-            return one + other
+            result = one + other
         case "-":
-            return one - other
+            result = one - other
         case "*":
-            return one * other
+            result = one * other
         case "/":
-            return one / other
+            result = one / other
         case _:
-            return math.fmod(one, other) if math.isfinite(one) else math.nan
+            result = math.fmod(one, other) if math.isfinite(one) else math.nan
+    return result if math.isfinite(result) else None
 
 
 def aggregate(function: str, values: Iterable[Value]) -> float | int | None:

@@ -164,6 +164,12 @@ class Constant:
     value: str | float | int
     span: Span = field(default=NOWHERE, compare=False)
 
+    @property
+    def text(self) -> str:
+        """As it compares with texts: a whole number has no point."""
+        whole = isinstance(self.value, float) and self.value.is_integer()
+        return str(int(self.value) if whole else self.value)
+
 
 @dataclass(frozen=True)
 class Reference:

@@ -87,7 +87,7 @@ class _Lowering:
         made.code = np.array(self.code, np.int32).reshape(-1)
         made.tests = np.array(self.tests, np.int32).reshape(-1, 8)
         made.needs = np.array(self.needs, np.int32)
-        made.held = b"".join(constant_text(constant) for constant in made.constants)
+        made.held = b"".join(constant.text.encode() for constant in made.constants)
         return made
 
     def lower(self) -> None:
@@ -266,14 +266,6 @@ def _source(operand: n.Relative) -> ValueSource:
     if operand.leaf is n.Leaf.TAG:
         return ValueSource(n.Leaf.TAG)
     return ValueSource(n.Leaf.ATTRIBUTE, operand.path.test.name)
-
-
-def constant_text(constant: n.Constant) -> bytes:
-    """A constant as it compares with texts: a whole number has no point."""
-    value = constant.value
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return str(value).encode()
 
 
 def matches_text(move: Move) -> bool:

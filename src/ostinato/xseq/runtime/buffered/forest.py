@@ -33,7 +33,7 @@ from ostinato.xseq.runtime.buffered.tables import LEAVES, TreeTables
 from ostinato.xseq.runtime.texts import TextSlices
 from ostinato.xseq.syntax import nodes as n
 from ostinato.xseq.walk.program import AnswerKind, Keep
-from ostinato.xseq.walk.tables import AXES, constant_text
+from ostinato.xseq.walk.tables import AXES
 
 Matches = Literal["all", "longest"]
 PAUSE = 1 << 21  # steps of a search between two looks at the clock
@@ -109,7 +109,7 @@ class Forest:
         file = [(self.values, place, constant) for place, constant in enumerate(made.constants)]
         file += [(self.condition_values, place, constant) for place, constant in tables.constants.items()]
         for values, place, constant in file:
-            text = constant_text(constant)
+            text = constant.text.encode()
             put_constant(values, place, text, size)
             parts.append(text)
             size += len(text)

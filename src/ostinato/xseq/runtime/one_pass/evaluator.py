@@ -24,7 +24,6 @@ from ostinato.xseq.runtime.one_pass.tables import StreamTables
 from ostinato.xseq.runtime.rows import MatchRows
 from ostinato.xseq.runtime.texts import TextSlices
 from ostinato.xseq.walk.program import AnswerKind
-from ostinato.xseq.walk.tables import constant_text
 
 _AT_BEGIN = {
     lay.DEPTH: 0, lay.ROWS: 0, lay.ORDINAL: 0, lay.DESCENDANT_RUNS: 0, lay.OPEN_ROWS: 0, lay.LOADED: -1,
@@ -86,7 +85,7 @@ class StreamEvaluator:
 
         offset = 0
         for place, constant in enumerate(self.tables.tables.constants):
-            text = constant_text(constant)
+            text = constant.text.encode()
             known, value = read_number(np.frombuffer(text + b" ", np.uint8), 0, len(text))
             self.work.kind[place] = BOTH if known else TEXT
             self.work.num[place] = value
