@@ -30,6 +30,7 @@ from ostinato.cli.options import (
     check_embedded,
     check_output,
     compile_arguments,
+    output_option,
     parse_files,
     parse_kinds,
     print_warnings,
@@ -48,9 +49,7 @@ def train(
     text: QueryText = None,
     language: LanguageChoice = None,
     inputs: Inputs = None,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FOLDER", help="Where the model goes.", show_default=False)
-    ] = None,
+    output: Annotated[Path | None, output_option("Where the model goes.", "FOLDER")] = None,
     order: Annotated[
         str, typer.Option("--order", metavar="N", help="Longest context, in events; auto: what predicts best.")
     ] = "auto",
@@ -156,16 +155,7 @@ def update(
     model: ModelFolder,
     more: MoreInputs = None,
     inputs: Inputs = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Where the model goes [dim]\\[where it is][/].",
-            show_default=False,
-        ),
-    ] = None,
+    output: Annotated[Path | None, output_option("Where the model goes [dim]\\[where it is][/].", "FOLDER")] = None,
     decay: Annotated[
         float,
         typer.Option("--decay", metavar="P", min=0, max=1, help="How much all that was learned before still weighs."),
@@ -200,13 +190,7 @@ def forecast(
     more: MoreInputs = None,
     inputs: Inputs = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the forecasts here; the extension sets the format. - is standard output.",
-        ),
+        Path | None, output_option("Write the forecasts here; the extension sets the format. - is standard output.")
     ] = None,
     alert: Annotated[
         float | None,

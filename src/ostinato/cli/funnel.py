@@ -16,6 +16,7 @@ from ostinato.cli.options import (
     TimeColumn,
     TypeColumn,
     check_output,
+    output_option,
     parse_kinds,
     topic_or_files,
 )
@@ -34,12 +35,7 @@ def funnel(
     by: Annotated[
         list[str] | None, typer.Option("--by", metavar="COLUMN", help="The key, such as the user. Repeatable.")
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="Write how far each key got; the extension sets the format."
-        ),
-    ] = None,
+    output: Annotated[Path | None, output_option("Write how far each key got; the extension sets the format.")] = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
     kind: Kinds = None,

@@ -6,7 +6,7 @@ import re
 import shlex
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -69,14 +69,22 @@ LanguageChoice = Annotated[
         help="What the query is written in [dim]\\[by its file: *.srem, *.rules, *.xseq, *.sql, else cel][/].",
     ),
 ]
+
+
+def input_option(help: str) -> Any:
+    """The option that names what is read."""
+    return typer.Option("--input", "-i", metavar="FILE", help=help, show_default=False)
+
+
+def output_option(help: str, metavar: str = "FILE") -> Any:
+    """The option that names what is written."""
+    return typer.Option("--output", "-o", metavar=metavar, help=help, show_default=False)
+
+
 Inputs = Annotated[
     list[str] | None,
-    typer.Option(
-        "--input",
-        "-i",
-        metavar="FILE",
-        help="Events: .parquet, .csv, .jsonl or .arrow files, or folders of them; for a stream on Spark also a topic.",
-        show_default=False,
+    input_option(
+        "Events: .parquet, .csv, .jsonl or .arrow files, or folders of them; for a stream on Spark also a topic."
     ),
 ]
 MoreInputs = Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)]

@@ -31,6 +31,7 @@ from ostinato.cli.options import (
     check_embedded,
     check_output,
     compile_arguments,
+    output_option,
     parse_kinds,
     parse_topic,
     print_warnings,
@@ -55,13 +56,7 @@ def detect(
     language: LanguageChoice = None,
     inputs: Inputs = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write the matches here; the extension sets the format. - is standard output.",
-        ),
+        Path | None, output_option("Write the matches here; the extension sets the format. - is standard output.")
     ] = None,
     time: TimeColumn = None,
     type: TypeColumn = None,

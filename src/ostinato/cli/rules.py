@@ -32,6 +32,8 @@ from ostinato.cli.options import (
     check_embedded,
     check_output,
     compile_arguments,
+    input_option,
+    output_option,
     parse_kinds,
     parse_topic,
     print_warnings,
@@ -58,23 +60,13 @@ def rules(
     ] = None,
     inputs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--input",
-            "-i",
-            metavar="FILE",
-            help="Events: .parquet, .csv, .jsonl or .arrow files, folders of them, or - for standard input; "
-            "for a stream on Spark also a topic.",
-            show_default=False,
+        input_option(
+            "Events: .parquet, .csv, .jsonl or .arrow files, folders of them, or - for standard input; "
+            "for a stream on Spark also a topic."
         ),
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="Write derived events here; the extension sets the format. - is standard output.",
-        ),
+        Path | None, output_option("Write derived events here; the extension sets the format. - is standard output.")
     ] = None,
     begin: BeginColumn = None,
     end: EndColumn = None,

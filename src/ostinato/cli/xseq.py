@@ -21,6 +21,8 @@ from ostinato.cli.options import (
     SchemaFile,
     check_output,
     compile_query,
+    input_option,
+    output_option,
     print_warnings,
     read_query,
     usage,
@@ -57,18 +59,11 @@ def xseq(
     ] = None,
     inputs: Annotated[
         list[str] | None,
-        typer.Option(
-            "--input",
-            "-i",
-            metavar="FILE",
-            help="Documents: XML, JSON or JSON lines files, also compressed, folders of them, or - for standard input.",
-            show_default=False,
+        input_option(
+            "Documents: XML, JSON or JSON lines files, also compressed, folders of them, or - for standard input."
         ),
     ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Write the rows here; the extension sets the format."),
-    ] = None,
+    output: Annotated[Path | None, output_option("Write the rows here; the extension sets the format.")] = None,
     matches: Matches = None,
     schema: SchemaFile = None,
     format: Annotated[
