@@ -18,10 +18,9 @@ from ostinato.core.arrays import Int64
 from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.kernels.layout import NULL
-from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes, Kind
-from ostinato.rules.runtime.ingest import LABEL, event_digest
-from ostinato.rules.runtime.map_columns import has_map, maps_to_dicts
-from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row
+from ostinato.rules.relational.kinds import TERM, Attributes, Kind
+from ostinato.rules.runtime.ingest import LABEL, event_digest, term_reader
+from ostinato.rules.terms.data import DataTerm
 
 LABEL_COLUMN, BEGIN, END, TERM_COLUMN, REFERENCE = range(5)
 FIRST_ATTRIBUTE = 5
@@ -117,30 +116,10 @@ class EventRows:
         return [TERM_COLUMN, REFERENCE, *found]
 
 
-def term_reader(
+def live_term_reader(
     label: str, attributes: Attributes, incoming: Mapping[str, Kind], columns: Mapping[str, str]
 ) -> Callable[[Mapping[str, Any]], DataTerm]:
-    """From a row of columns to its term: a document, where it is one, else what its attributes say, in the order of the
-    stream. `incoming` are the types of the row's attributes, and `columns` their columns."""
-    document = columns.get(DOCUMENT)
-    mapped = {name for name, kind in incoming.items() if kind is not TERM and has_map(kind)}
-
-    def read(row: Mapping[str, Any]) -> DataTerm:
-        if document is not None and row[document] is not None:
-            term = from_canonical(row[document])
-            assert isinstance(term, DataTerm)
-            return term
-        children: list[Child] = []
-        for name in attributes.types:
-            if name == DOCUMENT or name not in incoming:
-                continue
-            value = row[columns[name]]
-            if name in mapped:
-                value = maps_to_dicts(value, incoming[name])
-            if isinstance(value, DataTerm) or (incoming[name] is TERM and value is not None):
-                children.append(DataTerm(name, (value,)))
-            else:
-                children.extend(from_row(label, {name: value}, without=()).children)
-        return DataTerm(label, tuple(children))
-
-    return read
+    """From a row of columns to its term, in which attributes are in the order of the stream; those of type TERM are
+    terms already. `incoming` are the types of the row's attributes, and `columns` their columns."""
+    types = {name: incoming[name] for name in attributes.types if name in incoming}
+    return term_reader(label, types, columns, lambda term: term)

@@ -24,7 +24,7 @@ from ostinato.rules.incremental.codes import (
     decode_value,
     encode_value,
 )
-from ostinato.rules.incremental.event_rows import PRESENT, EventRows, term_reader
+from ostinato.rules.incremental.event_rows import PRESENT, EventRows, live_term_reader
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
@@ -118,7 +118,7 @@ def derived_reader(
 ) -> Callable[[Int64], DataTerm]:
     """From a row of a derived event (begin, end, its attributes) to its term."""
     kinds = list(derived.values())
-    read = term_reader(label, attributes, derived, {name: name for name in derived})
+    read = live_term_reader(label, attributes, derived, {name: name for name in derived})
 
     def term(row: Int64) -> DataTerm:
         values = (decode_value(int(code), kind, interned) for code, kind in zip(row[2:], kinds, strict=True))

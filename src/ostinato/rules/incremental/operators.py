@@ -16,7 +16,7 @@ from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.time_relations import TIMERS, absolute_nanoseconds
 from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, Frame, Host, LookUp, Operand, PointPlan
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind
-from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, EventRows, term_reader
+from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, EventRows, live_term_reader
 from ostinato.rules.incremental.expressions import Expressions, extreme
 from ostinato.rules.incremental.host_expressions import compile_value
 from ostinato.rules.incremental.host_values import HostValues, NeedsHostError
@@ -151,7 +151,7 @@ class ArmPlanner:
             self.emit(arm, point, match_flat(arm, found, read, arm.column(BEGIN), arm.column(END)))
         else:
             self.events.readers.setdefault(
-                label, term_reader(node.stream, attributes, incoming.types, incoming.columns)
+                label, live_term_reader(node.stream, attributes, incoming.types, incoming.columns)
             )
             if found.referenced:
                 self.events.referenced.add(label)

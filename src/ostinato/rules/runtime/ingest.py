@@ -129,7 +129,7 @@ class TermMatcher:
     def __init__(self, found: MatchPlan, attributes: Attributes, names: ColumnNames) -> None:
         self.found, self.attributes, self.names = found, attributes, names
         self.match = compile_term(found.match.term, found.match.bound)
-        self.read = _reader(found.match.term.label, attributes)
+        self.read = term_reader(found.match.term.label, attributes.types, attributes.columns, untag)
 
     @property
     def schema(self) -> pa.Schema:
@@ -174,24 +174,29 @@ def event_digest(begin: int, end: int, term: DataTerm) -> str:
     return hashlib.blake2b(f"{begin} {end} {to_json(term)}".encode(), digest_size=16).hexdigest()
 
 
-def _reader(label: str, attributes: Attributes) -> Callable[[Mapping[str, Any]], DataTerm]:
-    """From a row to its term: a document, where it is one, else what its attributes say."""
-    column = attributes.columns.get(DOCUMENT)
-    types = {name: kind for name, kind in attributes.types.items() if name != DOCUMENT}
-    mapped = {name for name, kind in types.items() if kind is not TERM and has_map(kind)}
+def term_reader(
+    label: str, types: Mapping[str, Kind], columns: Mapping[str, str], content: Callable[[Any], Child]
+) -> Callable[[Mapping[str, Any]], DataTerm]:
+    """From a row to its term: a document, where it is one, else what its attributes say.
+
+    `types` and `columns` are those of the attributes; `content` makes what a row has for one of type TERM its content.
+    """
+    document = columns.get(DOCUMENT)
+    attributes = {name: kind for name, kind in types.items() if name != DOCUMENT}
+    mapped = {name for name, kind in attributes.items() if kind is not TERM and has_map(kind)}
 
     def read(row: Mapping[str, Any]) -> DataTerm:
-        if column is not None and row[column] is not None:
-            term = from_canonical(row[column])
+        if document is not None and row[document] is not None:
+            term = from_canonical(row[document])
             assert isinstance(term, DataTerm)
             return term
         children: list[Child] = []
-        for name, kind in types.items():
-            value = row[attributes.columns[name]]
+        for name, kind in attributes.items():
+            value = row[columns[name]]
             if name in mapped:
-                value = maps_to_dicts(value, types[name])
-            if kind is TERM and value is not None:
-                children.append(DataTerm(name, (untag(value),)))
+                value = maps_to_dicts(value, kind)
+            if isinstance(value, DataTerm) or (kind is TERM and value is not None):
+                children.append(DataTerm(name, (content(value),)))
             else:
                 children.extend(from_row(label, {name: value}, without=()).children)
         return DataTerm(label, tuple(children))
