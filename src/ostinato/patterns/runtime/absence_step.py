@@ -12,7 +12,7 @@ from ostinato.core.columns.event_codes import PredicateEncoder
 from ostinato.patterns.automata.from_formula import TrailingAbsence
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
-from ostinato.patterns.runtime.correlated_absence import forget_cancelled, forget_compared
+from ostinato.patterns.runtime.correlated_absence import forget_cancelled
 from ostinato.patterns.runtime.history import PLACE, TIME, History
 from ostinato.patterns.runtime.matches import Matches
 
@@ -49,7 +49,9 @@ class AbsenceStep:
                 self.waiting.cancel(wait, times, keys, hits)
             else:
                 test, watched = absence.test, self.compiled.watched_symbols()
-                forget_cancelled(self.waiting, wait, self.history, test, watched, rows, hits, times, keys)
+                first = np.searchsorted(hits, self.waiting.matches.origins, side="right")
+                last = np.searchsorted(times[hits], self.waiting.deadlines(wait), side="right")
+                forget_cancelled(self.waiting, wait, self.history, test, watched, rows, hits, keys, first, last)
         return self.waiting.until(int(times[-1]))
 
     def _split_branches(self, matches: Matches) -> tuple[Matches, Int64]:
@@ -75,4 +77,4 @@ class AbsenceStep:
             return
         first, last = (np.searchsorted(hits, following, side=side) for side in ("left", "right"))
         watched = self.compiled.watched_symbols()
-        forget_compared(waiting, wait, self.history, absence.test, watched, rows, hits, keys, first, last)
+        forget_cancelled(waiting, wait, self.history, absence.test, watched, rows, hits, keys, first, last)

@@ -29,31 +29,15 @@ def forget_cancelled(
     watched: Mapping[str, int],
     rows: pa.Table,
     events: Int64,
-    times: Int64,
-    keys: Int64,
-) -> None:
-    """Forget the waiting matches that one of `events`, indices into `rows`, `times` and `keys`, cancels.
-
-    `watched` are the variables that the test compares the event with, and their symbols.
-    """
-    first = np.searchsorted(events, waiting.matches.origins, side="right")
-    last = np.searchsorted(times[events], waiting.deadlines(wait), side="right")
-    forget_compared(waiting, wait, history, test, watched, rows, events, keys, first, last)
-
-
-def forget_compared(
-    waiting: WaitingMatches,
-    wait: Wait,
-    history: History,
-    test: Expr,
-    watched: Mapping[str, int],
-    rows: pa.Table,
-    events: Int64,
     keys: Int64,
     first: Int64,
     last: Int64,
 ) -> None:
-    """Forget the waiting matches that one of their events, those numbered from `first` to before `last`, cancels."""
+    """Forget the waiting matches that one of their events, those numbered from `first` to before `last`, cancels.
+
+    `events` are indices into `rows` and `keys`; `watched` are the variables that the test compares an event with, and
+    their symbols.
+    """
     found, own = rows.take(pa.array(events)), waiting.of(wait)
     matches = waiting.matches.pick(own)
     read = variables(test)
