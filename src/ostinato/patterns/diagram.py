@@ -20,11 +20,7 @@ class Diagram(AutomatonPicture):
     """A drawn automaton; shows itself in a notebook."""
 
     transducer: Transducer
-    title: str
-
-    @classmethod
-    def of(cls, transducer: Transducer, *, title: str = "automaton") -> Diagram:
-        return cls(transducer, title)
+    title: str = "automaton"
 
     def svg(self) -> str:
         between: dict[tuple[int, int], list[Transition]] = {}

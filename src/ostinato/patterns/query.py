@@ -212,7 +212,7 @@ class PatternQuery:
         """The automaton as a picture; shows itself in a notebook."""
         from ostinato.patterns.diagram import Diagram
 
-        return Diagram.of(self._compiled.transducer)
+        return Diagram(self._compiled.transducer)
 
     def __repr__(self) -> str:
         return f"ostinato.{self.language}({self.text!r})"

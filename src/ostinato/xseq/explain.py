@@ -60,7 +60,7 @@ def diagram(compiled: CompiledXSeq) -> VPADiagram:
     automaton = construct(compiled.query)
     if compiled.schema is not None:
         automaton = restrict_to_schema(automaton, compiled.schema)
-    return VPADiagram.of(automaton, title=compiled.text)
+    return VPADiagram(automaton, title=compiled.text)
 
 
 # --- the walk

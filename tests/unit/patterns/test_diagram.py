@@ -47,45 +47,43 @@ def texts(root: ET.Element) -> list[str]:
 
 
 def test_every_state_condition_and_mark_is_written() -> None:
-    written = texts(drawn(Diagram.of(fires())))
+    written = texts(drawn(Diagram(fires())))
     assert {"0", "1", "2", "T[value > 40]", "• x", "H[value < 25]", "• y", "any ∘", "not R ∘"} <= set(written)
 
 
 def test_final_states_have_two_rings_and_others_one() -> None:
-    assert sum(1 for _ in drawn(Diagram.of(fires())).iter(f"{SVG}circle")) == 3 + 1
+    assert sum(1 for _ in drawn(Diagram(fires())).iter(f"{SVG}circle")) == 3 + 1
 
 
 def test_there_is_one_arrow_per_pair_of_states_and_one_into_the_start() -> None:
     # start, 0→0, 0→1, 1→1, 1→2
-    assert sum(1 for _ in drawn(Diagram.of(fires())).iter(f"{SVG}polygon")) == 5
+    assert sum(1 for _ in drawn(Diagram(fires())).iter(f"{SVG}polygon")) == 5
 
 
 def test_transitions_between_the_same_states_share_an_arrow_and_a_label() -> None:
     both = Transducer(2, (START_LOOP, Transition(0, 1, HOT, mark="x"), Transition(0, 1, DRY, mark="y")), frozenset({1}))
-    root = drawn(Diagram.of(both))
+    root = drawn(Diagram(both))
     assert sum(1 for _ in root.iter(f"{SVG}polygon")) == 3
     assert {"T[value > 40]", "H[value < 25]"} <= set(texts(root))
 
 
 def test_names_from_a_query_cannot_break_the_picture() -> None:
     nasty = Transition(0, 1, Condition('<script>&"\\'), mark="a<b")
-    diagram = Diagram.of(Transducer(2, (START_LOOP, nasty), frozenset({1})), title="x < y & z")
+    diagram = Diagram(Transducer(2, (START_LOOP, nasty), frozenset({1})), title="x < y & z")
     assert '<script>&"\\' in texts(drawn(diagram))
     assert '\\"\\\\' in diagram.dot()
 
 
 def test_a_long_condition_is_cut_in_the_label_and_whole_in_the_tooltip() -> None:
     long = Call("in", (Attribute("~", "status"), *(Literal(f"status number {n}") for n in range(30))))
-    root = drawn(
-        Diagram.of(Transducer(2, (START_LOOP, Transition(0, 1, Condition("T", long), mark="x")), frozenset({1})))
-    )
+    root = drawn(Diagram(Transducer(2, (START_LOOP, Transition(0, 1, Condition("T", long), mark="x")), frozenset({1}))))
     assert all(len(text) <= 26 for text in texts(root))
     assert any(text.endswith("…") for text in texts(root))
     assert any("status number 29" in (tip.text or "") for tip in root.iter(f"{SVG}title"))
 
 
 def test_nothing_lies_outside_the_picture_or_on_a_state() -> None:
-    root = drawn(Diagram.of(chain(20)))
+    root = drawn(Diagram(chain(20)))
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
     shift = 28 + 34, 28
     circles = {(float(c.attrib["cx"]), float(c.attrib["cy"])) for c in root.iter(f"{SVG}circle")}
@@ -97,7 +95,7 @@ def test_nothing_lies_outside_the_picture_or_on_a_state() -> None:
 
 
 def test_labels_of_a_crowded_automaton_do_not_overlap() -> None:
-    root = drawn(Diagram.of(chain(20)))
+    root = drawn(Diagram(chain(20)))
     boxes = [
         tuple(float(r.attrib[k]) for k in ("x", "y", "width", "height"))
         for r in root.iter(f"{SVG}rect")
@@ -109,7 +107,7 @@ def test_labels_of_a_crowded_automaton_do_not_overlap() -> None:
 
 
 def test_it_shows_itself_in_a_notebook_and_saves_by_extension(tmp_path: Path) -> None:
-    diagram = Diagram.of(fires())
+    diagram = Diagram(fires())
     assert diagram._repr_svg_() == diagram.svg()
     assert diagram.save(tmp_path / "a.svg").read_text(encoding="utf-8") == diagram.svg()
     assert diagram.save(tmp_path / "a.dot").read_text(encoding="utf-8") == diagram.dot()
@@ -119,21 +117,21 @@ def test_it_shows_itself_in_a_notebook_and_saves_by_extension(tmp_path: Path) ->
 @pytest.mark.parametrize("name", ["a.png", "a.SVGZ", "a", "svg"])
 def test_other_formats_are_refused(name: str, tmp_path: Path) -> None:
     with pytest.raises(OstinatoError, match=r"\.svg or \.dot or \.gv"):
-        Diagram.of(fires()).save(tmp_path / name)
+        Diagram(fires()).save(tmp_path / name)
     assert not list(tmp_path.iterdir())
 
 
 def test_the_ending_may_be_in_capitals(tmp_path: Path) -> None:
-    assert Diagram.of(fires()).save(tmp_path / "A.SVG").read_text(encoding="utf-8").startswith("<svg")
+    assert Diagram(fires()).save(tmp_path / "A.SVG").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_saving_into_a_missing_folder_says_so(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="cannot write"):
-        Diagram.of(fires()).save(tmp_path / "nowhere" / "a.svg")
+        Diagram(fires()).save(tmp_path / "nowhere" / "a.svg")
 
 
 def test_dot_has_every_transition() -> None:
-    text = Diagram.of(fires()).dot()
+    text = Diagram(fires()).dot()
     assert '0 -> 1 [label="T[value > 40] / • x"];' in text
     assert "2 [shape=doublecircle];" in text and "start -> 0;" in text
 

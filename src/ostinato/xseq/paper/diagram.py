@@ -19,11 +19,7 @@ class VPADiagram(AutomatonPicture):
     """A drawn automaton; shows itself in a notebook."""
 
     automaton: VPA
-    title: str
-
-    @classmethod
-    def of(cls, automaton: VPA, *, title: str = "automaton") -> VPADiagram:
-        return cls(automaton, title)
+    title: str = "automaton"
 
     def svg(self) -> str:
         automaton = self.automaton

@@ -9,7 +9,7 @@ from ostinato.xseq.plan.check import parse_and_check
 
 
 def diagram(query: str) -> VPADiagram:
-    return VPADiagram.of(construct(parse_and_check(query)), title=query)
+    return VPADiagram(construct(parse_and_check(query)), title=query)
 
 
 def texts(picture: str) -> list[str]:
