@@ -43,6 +43,7 @@ class SqlQuery:
         -------
         pyarrow.Table
         """
+        from ostinato.core.backends import is_spark_frame
         from ostinato.core.events import to_arrow
         from ostinato.sql.runtime.answer import answer
         from ostinato.sql.runtime.clause import evaluate
@@ -50,6 +51,8 @@ class SqlQuery:
         if limits is not None and not isinstance(limits, SqlLimits):
             raise bad_option("limits", limits, "an ostinato.SqlLimits")
         tables = data if isinstance(data, Mapping) else {self._only_table(): data}
+        if any(map(is_spark_frame, tables.values())):
+            raise DataError("MATCH_RECOGNIZE does not run on Spark", fix="bring the rows here: frame.toArrow()")
         given = {name: to_arrow(table) for name, table in tables.items()}
         return answer(self.query, given, partial(evaluate, limits=limits))
 

@@ -99,6 +99,15 @@ def test_a_value_that_cannot_be_used() -> None:
         query.detect(TICKS)
 
 
+def test_spark_is_refused() -> None:
+    frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
+    query = ost.sql(VALLEYS)
+    for data in (frame, {"ticks": frame}):
+        with pytest.raises(ost.DataError, match="MATCH_RECOGNIZE does not run on Spark") as caught:
+            query.detect(data)
+        assert "frame.toArrow()" in (caught.value.fix or "")
+
+
 def test_warnings() -> None:
     assert ost.sql(VALLEYS).warnings == []
     text = "SELECT * FROM t MATCH_RECOGNIZE (MEASURES 1 AS x PATTERN (A))"
