@@ -80,7 +80,7 @@ def test_expression_2_needs_unbounded_memory(condition: str) -> None:
     with pytest.raises(ost.QueryError) as caught:
         ost.cel(f"(T AS x FILTER {condition})+ ; (H AS y)")
     assert "`x`" in str(caught.value) and "`y`" in str(caught.value) and "remembered" in str(caught.value)
-    assert "fix: compare `x` with an event before the +" in str(caught.value)
+    assert "fix: compare `x` with an event before the loop" in str(caught.value)
 
 
 def test_expression_2_read_backwards_is_bounded() -> None:

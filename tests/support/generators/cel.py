@@ -64,9 +64,7 @@ def queries(
     kind = pick(draw, None, None, None, "events", "time", "attribute")
     window = _window(draw, kind) if kind else None
     consume: nodes.Consume = pick(draw, "NONE", "NONE", "PARTITION", "ANY")
-    if trailing:
-        assume(not nodes.nullable(formula))
-    by_chance = trailing is None and options.get("absent", True) and not nodes.nullable(formula) and rarely(draw)
+    by_chance = trailing is None and options.get("absent", True) and rarely(draw)
     if trailing or by_chance:
         lasting = draw_lasting(draw) if pick(draw, True, False) else None
         plain, formula, consume = formula, _ending(draw, formula, lasting), "NONE"

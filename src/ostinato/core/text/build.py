@@ -45,6 +45,20 @@ _OTHER_TYPES = {
     **dict.fromkeys(("bool",), "boolean"),
     **dict.fromkeys(("datetime", "time"), "timestamp"),
 }
+# Functions of other languages.
+_INSTEAD = {
+    **dict.fromkeys(("if", "iif", "decode"), "write CASE WHEN … THEN … ELSE … END"),
+    **{name: f"write CAST(… AS {kind})" for name, kind in _OTHER_TYPES.items()},
+    **{kind: f"write CAST(… AS {kind})" for kind in CAST_TYPES},
+    **dict.fromkeys(("ifnull", "nvl", "isnull"), "write coalesce(…, …), or … IS NULL"),
+    **dict.fromkeys(("pow", "power", "square"), "multiply: x.a * x.a"),
+    "mod": "write x.a % 2",
+    **dict.fromkeys(("now", "current_timestamp"), "compare with the times of events, or with TIMESTAMP '2026-01-31'"),
+    **dict.fromkeys(("regexp_like", "regexp", "matches"), "write … RLIKE 'pattern'"),
+    **dict.fromkeys(("contains", "startswith", "endswith", "starts_with", "ends_with"), "write … LIKE '%text%'"),
+    "len": "write length(…)",
+    "mean": "write avg(…)",
+}
 
 
 class SharedBuilder:
@@ -192,7 +206,8 @@ class SharedBuilder:
     def call(self, span: Span, name: Token, *args: Expr) -> Expr:
         op = name.lower()
         if op not in self.functions:
-            raise QueryError(f"unknown function `{name}`", span=token_span(name), fix=did_you_mean(op, self.functions))
+            fix = _INSTEAD.get(op) or did_you_mean(op, self.functions)
+            raise QueryError(f"unknown function `{name}`", span=token_span(name), fix=fix)
         fewest, most = self.functions[op]
         if not fewest <= len(args) <= most:
             takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ostinato.core.expressions import COMPARISONS, RESERVED
@@ -18,12 +19,13 @@ if TYPE_CHECKING:
 
 _WORD = re.compile(
     r"""--[^\n]*                                            # a comment
-    | '(?:[^']|'')*' | "[^"\n]*" | [“”][^“”\n]*[“”]       # strings
+    | '(?:[^']|'')*' | "[^"\n]*" | [“”][^“”\n]*[“”] | [‘’][^‘’\n]*[‘’]   # strings
     | `[^`]*` | [^\W\d]\w* | [\d.]*\d(?:e[+-]?\d+)?         # names and numbers
     | && | \|\| | == | => | -> | :\+ | <= | >= | <> | != | \S""",
     re.VERBOSE | re.IGNORECASE,
 )
 CLAUSES = ("PARTITION", "WITHIN", "CONSUME", "LIMIT")
+_QUOTE = "'"
 _RLIKE = ("~", "REGEXP", "MATCHES", "REGEX", "SIMILAR")
 OPENING = {")": "(", "]": "[", "}": "{"}
 CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -159,9 +161,10 @@ def advise_unclosed_quote(place: ErrorPlace) -> Advice | None:
 
 
 def advise_double_quotes(place: ErrorPlace) -> Advice | None:
-    if place.found[:1] not in ('"', "“", "”"):
+    if place.found[:1] not in ('"', "“", "”", "‘", "’"):
         return None
-    inner, reason = place.found[1:-1], "double quotes are not used in queries"
+    kind = "curly" if place.found[0] in "‘’" else "double"
+    inner, reason = place.found[1:-1], f"{kind} quotes are not used in queries"
     if "STRING" in place.accepts:
         return Advice(reason, f"use single quotes for text: '{inner}'")
     return Advice(reason, f"use backticks for names: `{inner}`")
@@ -225,32 +228,69 @@ def advise_field(place: ErrorPlace) -> Advice | None:
     clause = next((word.upper() for word in reversed(place.before) if word.upper() in CLAUSES), "")
     if place.found != "." or (clause, place.last(2)) not in (("PARTITION", "BY"), ("PARTITION", ","), ("WITHIN", "ON")):
         return None
-    reason = f"{clause} {'BY' if clause == 'PARTITION' else '… ON'} takes columns, not fields of nested ones"
-    return Advice(reason, f"make {place.before[-1]}.{place.after} a column of its own")
+    words, owner = (*map(str.upper, place.before),), place.before[-1]
+    takes = f"{clause} {'BY' if clause == 'PARTITION' else '… ON'} takes columns"
+    if ("AS", owner.upper()) in pairwise(words):
+        return Advice(f"{takes}, which all events have", f"leave out the variable: {place.after}")
+    return Advice(f"{takes}, not fields of nested ones", f"make {owner}.{place.after} a column of its own")
 
 
 def advise_condition(place: ErrorPlace) -> Advice | None:
-    words = [word.upper() for word in place.before]
-    if "CASE" in words and "_WHEN" not in place.accepts and (place.last() == "CASE" or place.found.upper() == "WHEN"):
-        return Advice("CASE takes conditions", "write CASE WHEN x.a = 1 THEN … ELSE … END")
-    if place.found == "," and "_AS" in place.accepts and _open_call(place) in ("CAST", "TRY_CAST"):
-        return Advice(place.reason, f"write AS before the type: {_open_call(place)}(x.attr AS {place.after or 'int'})")
-    if (place.found, place.after) == (":", ":") and place.in_condition:
-        return Advice("`::` is not an operator", "cast with CAST: CAST(x.a AS int)")
-    if place.found.upper() in _RLIKE and (place.in_condition or place.last() == "="):
+    found = place.found.upper()
+    if (advice := _advise_case(place) or _advise_cast(place) or _advise_negation(place)) is not None:
+        return advice
+    if found in _RLIKE and (place.in_condition or place.last() == "="):
         return Advice(f"`{place.found}` is not an operator", "regular expressions are matched by RLIKE: x.n RLIKE 'a'")
-    if place.found.upper() == "ILIKE" and place.in_condition:
+    if found == "ILIKE" and place.in_condition:
         return Advice(f"`{place.found}` is not an operator", "compare in lower case: lower(x.n) LIKE 'a%'")
     if place.found in (*COMPARISONS, "<>") and place.in_condition:
         return Advice("comparisons cannot be chained", "write x.a BETWEEN 1 AND 5, or x.a > 1 AND x.a < 5")
-    if place.found[:1] == "'" and place.in_condition and place.last() in ("DATE", "TIME", "DATETIME"):
+    if place.found[:1] == "'" and place.last() in ("DATE", "TIME", "DATETIME"):
         return Advice(f"there is no {place.last()} literal", f"write TIMESTAMP {place.found}")
-    if place.last() == "IN":
+    if place.last() == "INTERVAL" and place.found.strip("'")[:1].isdigit():
+        fix = f"write {place.found.strip(_QUOTE)} {place.after.lower() or 'minutes'}"
+        return Advice("a duration is a number and a unit", fix, place.spans[-1].to(place.span))
+    if place.last() == "IN" and place.found not in ("(", ")"):
         return Advice(place.reason, "write a list in brackets: x.a IN (1, 2, 3)")
+    if place.found == "[" and place.last(2) == "." and "_AND" in place.accepts:
+        return Advice("elements of lists and maps have no names", "make a column of the element that you need")
     return None
 
 
-def _open_call(place: ErrorPlace) -> str:
+def _advise_case(place: ErrorPlace) -> Advice | None:
+    words = [word.upper() for word in place.before]
+    if "CASE" not in words:
+        return None
+    if "_WHEN" not in place.accepts and (place.last() == "CASE" or place.found.upper() == "WHEN"):
+        return Advice("CASE takes conditions", "write CASE WHEN x.a = 1 THEN … ELSE … END")
+    if words.count("CASE") > words.count("END") and "_END_CASE" in place.accepts:
+        at = len(words) - 1 - words[::-1].index("CASE")
+        return Advice("this CASE never ends", "write END after its last value", place.spans[at])
+    return None
+
+
+def _advise_cast(place: ErrorPlace) -> Advice | None:
+    call = open_call(place)
+    if call in ("CAST", "TRY_CAST") and "_AS" in place.accepts and (place.found == "," or place.found[:1].isalpha()):
+        kind = place.after if place.found == "," else place.found
+        return Advice(place.reason, f"write AS before the type: {call}(x.attr AS {kind or 'int'})")
+    if (place.found, place.after) == (":", ":") and place.in_condition:
+        return Advice("`::` is not an operator", "cast with CAST: CAST(x.a AS int)")
+    return None
+
+
+def _advise_negation(place: ErrorPlace) -> Advice | None:
+    """`x.a IS 3`, `x.a IS NOT 3`, `x.a NOT NULL`."""
+    is_, not_ = "IS" in (place.last(), place.last(2)), place.last() == "NOT"
+    if "NULL" in place.accepts and place.found and (place.last() == "IS" or (is_ and not_)):
+        return Advice("IS tests for NULL only", f"write {'!=' if not_ else '='} {place.found}")
+    if not_ and not is_ and "_IN" in place.accepts:
+        fix = "write IS NOT NULL" if place.found.upper() == "NULL" else "write NOT before the condition: NOT x.a = 1"
+        return Advice(f"expected IN, BETWEEN, LIKE or RLIKE after NOT, found `{place.found}`", fix)
+    return None
+
+
+def open_call(place: ErrorPlace) -> str:
     """The word before the innermost open bracket, in capitals."""
     at = place.spans.index(place.open_brackets[-1][1]) if place.open_brackets else 0
     return place.before[at - 1].upper() if at else ""

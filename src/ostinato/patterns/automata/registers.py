@@ -292,9 +292,10 @@ def _too_early(transition: Transition, attribute: ex.Attribute) -> QueryError:
             fix=f"compare it with an event before the NOT or `->`, or put {name} there",
         )
     return QueryError(
-        f"every `{mark}` of the + would have to be remembered until `{name}` comes, and there is no bound on them",
+        f"every `{mark}` of the loop would have to be remembered until `{name}` comes, however many there are",
         span=attribute.span,
-        fix=f"compare `{mark}` with an event before the +, or put {name} there",
+        fix=f"compare `{mark}` with an event before the loop, or put {name} there; a few rounds can be written out as "
+        f"events with names of their own",
     )
 
 

@@ -91,7 +91,7 @@ def _check_items(query: n.Query) -> None:
 
 
 def _check_item(item: n.Item, many: frozenset[str], why: Mapping[str, str]) -> None:
-    """`many` are the names that stand for several events, `why` says so of those that are not inside a +."""
+    """`many` are the names that stand for several events, `why` says so of those that are not inside a loop."""
     if not ex.variables(item.expr):
         raise QueryError("this SELECT item mentions no event", span=item.span, fix="select a variable or an attribute")
     if isinstance(item.expr, ex.Variable) or ex.is_attribute(item.expr):
@@ -104,7 +104,7 @@ def _check_item(item: n.Item, many: frozenset[str], why: Mapping[str, str]) -> N
         if ex.is_attribute(expr) and (repeated := ex.variables(expr) & many):
             name = min(repeated)
             raise QueryError(
-                f"`{ex.to_text(expr)}` is a list of values, since {name} is {why.get(name, 'inside a +')}",
+                f"`{ex.to_text(expr)}` is a list of values, since {name} is {why.get(name, 'inside a loop')}",
                 span=expr.span,
                 fix=f"aggregate it, such as avg({ex.to_text(expr)}), or select it alone",
             )

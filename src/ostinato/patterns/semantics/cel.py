@@ -235,12 +235,10 @@ def _is_tied(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
 
 def _holds(query: n.Query, stream: Stream, derivation: Derivation) -> bool:
     """Whether some valuation meets all demands. A NOT at the end looks from the last event on to the deadline."""
-    if not derivation.marks and not derivation.after:
+    if derivation.before:
+        raise QueryError("NOT needs an event before it", text=query.text, span=derivation.before[0].span)
+    if not derivation.marks:
         return False  # nothing but optional parts, all left out
-    if derivation.before or not derivation.marks:
-        raise QueryError(
-            "NOT needs an event before it", text=query.text, span=(derivation.before + derivation.after)[0].span
-        )
     demands: list[Demand] = []
     for absent in derivation.after:
         assert isinstance(absent, n.Absent), "NOT of a formula stands between two parts"

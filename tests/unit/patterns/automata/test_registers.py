@@ -15,8 +15,8 @@ from ostinato.patterns.compile import compile_text
         (
             "(T AS y FILTER y.v > x.v)+ ; H AS x",
             "x.v",
-            "every `y` of the + would have to be remembered",
-            "before the +",
+            "every `y` of the loop would have to be remembered",
+            "before the loop",
         ),
         ("T AS x ; (NOT H AS h FILTER h.id = y.id) ; K AS y", "y.id", "only with events before it", "before the NOT"),
         (

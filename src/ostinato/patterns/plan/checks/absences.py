@@ -99,7 +99,9 @@ def _check_inner_absences(formula: Formula, *, filtered: bool = False) -> None:
             how_long = "say for how long before the first event it does not come: NOT H FOR 5 minutes ; T AS x"
             raise QueryError(reason, span=part.span, fix=fix if filtered else how_long)
         if all(isinstance(other, n.Absent | n.AbsentFormula) for other in after):
-            reason = "NOT can come last only in the outermost sequence, not in a +, in an AND or before a further part"
+            reason = (
+                "NOT can come last only in the outermost sequence, not in a loop, in an AND or before a further part"
+            )
             raise QueryError(reason, span=part.span, fix=fix)
         for others, side in ((before, "before"), (after, "after")):
             if all(isinstance(other, n.Absent | n.AbsentFormula) or n.nullable(other) for other in others):
@@ -171,4 +173,4 @@ _INSTEAD_OF_COLON = (
     "`;` on both sides: A ; NOT B ; C; for what C itself must not be: A : (C AS c FILTER …)"
 )
 _INSTEAD_OF_AND = "for no C until B write A ; NOT C ; B; for no C in a time after A, A ; NOT C FOR 5 minutes"
-_PLACES = {n.Or: "a branch of OR", n.Repeat: "what a + repeats", n.Optional: "optional", n.And: "a part of AND"}
+_PLACES = {n.Or: "a branch of OR", n.Repeat: "what a loop repeats", n.Optional: "optional", n.And: "a part of AND"}

@@ -13,6 +13,12 @@ from ostinato.patterns.syntax.nodes import Formula
 def check_look_back(call: ex.Call, loops: Sequence[n.Repeat], part: Formula, formula: Formula) -> None:
     """Raise QueryError unless a condition, of a part of the formula, may ask this of earlier rounds, or of a loop that
     has ended. `loops` are around it, innermost first."""
+    if call.op == ex.COUNT_DISTINCT:
+        raise QueryError(
+            "count(DISTINCT …) cannot be used in FILTER: all values would have to be remembered",
+            span=call.span,
+            fix="it stands in SELECT; a FILTER can ask a loop for prev, first, last, count, sum, avg, min or max",
+        )
     names = ex.variables(call)
     loop = next((loop for loop in loops if not names.isdisjoint(n.vdef_plus(loop.body))), None)
     if loop is None:
@@ -25,12 +31,6 @@ def check_look_back(call: ex.Call, loops: Sequence[n.Repeat], part: Formula, for
             f"far, (T AS x FILTER {_call(call, 'x' if call.op == 'count' else 'x.attr')} …)+, after it all of them",
         )
     check_aggregate(call)
-    if call.op == ex.COUNT_DISTINCT:
-        raise QueryError(
-            "count(DISTINCT …) cannot be used in FILTER: all values of the loop would have to be remembered",
-            span=call.span,
-            fix="ask for what takes a bounded memory: prev, first, last, count, sum, avg, min or max",
-        )
     (name,) = names
     if name not in n.bound(loop.body):
         raise QueryError(

@@ -86,7 +86,11 @@ def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError
         return QueryError(reason, span=node.span, fix=fix)
     events = [part for part in n.subformulas(whole) if isinstance(part, n.Event)]
     absent = [part.event for part in n.subformulas(whole) if isinstance(part, n.Absent)]
-    if any(event.variable == name for event in absent):
+    until = [stop.event for part in n.subformulas(whole) if isinstance(part, n.Repeat) for stop in part.until]
+    if stop := next((event for event in until if event.variable == name), None):
+        reason = f"`{name}` is the event that ends a loop and is no part of a match, so nothing else can test it"
+        fix = f"put the condition inside brackets: UNTIL ({stop.relation or 'ANY'} AS {name} FILTER …)"
+    elif any(event.variable == name for event in absent):
         event = next(event for event in absent if event.variable == name)
         reason = f"`{name}` is the event that must not come, so nothing outside its NOT can test it"
         fix = f"put the condition inside brackets: (NOT {event.relation or 'ANY'} AS {name} FILTER …)"
@@ -95,9 +99,10 @@ def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError
         relation = next((event for event in events if event.relation == name), None)
         known = {event.variable for event in events if not event.variable.startswith("#")}
         fix = f"name the event: {name} AS x, and test x.{node.name}" if relation else did_you_mean(name, known)
+        fix = fix or f"name the event that it is about with AS: T AS {name}"
     elif name not in n.vdef_plus(formula) and name in n.vdef(formula):
-        reason = f"`{name}` is bound only inside a +, where it stands for many events"
-        fix = f"put the condition inside the +: (T AS {name} FILTER {name}.{node.name} …)+"
+        reason = f"`{name}` is bound only inside a loop, where it stands for many events"
+        fix = f"put the condition inside the brackets of the loop: (T AS {name} FILTER {name}.{node.name} …)"
     elif any(name in n.vdef_plus(part) for part in n.subformulas(formula) if isinstance(part, n.Optional)):
         reason = f"`{name}` may be left out, so that this condition may have nothing to test"
         fix = f"put the condition inside the optional part: (T AS {name} FILTER {name}.{node.name} …)?"
@@ -105,6 +110,8 @@ def _unbound(node: ex.Attribute, formula: Formula, whole: Formula) -> QueryError
         reason = f"`{name}` is bound in only one branch of the OR"
         fix = f"put the condition inside that branch, or name an event {name} in every branch"
     else:
-        reason = f"`{name}` is not bound where this condition stands: it is inside another + or another branch of an OR"
+        reason = (
+            f"`{name}` is not bound where this condition stands: it is inside another loop or another branch of an OR"
+        )
         fix = f"move the condition to where {name} is defined"
     return QueryError(reason, span=node.span, fix=fix)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _NEVER_A_NAME = ("FILTER", "WHERE", "FROM", "SELECT", "IN", "IS", "LIKE", "BETWEEN", "AS", *messages.CLAUSES)
 _STRATEGIES = ("ALL", "STRICT", "NXT", "LAST", "MAX", "FIRST")
+_CLAUSES = (*messages.CLAUSES, "AFTER", "WITH")
 _JOIN_EVENTS = "write `;` for `and then`, AND for `both`, OR for `either`"
 _EXPECTED = (
     ({"NUMBER", "STRING"}, "a value such as x.attr, 3 or 'text'"),
@@ -95,6 +96,9 @@ def _select_list(place: ErrorPlace) -> Advice | None:
     if len(words) == 3 and words[2] == "*" and place.found.upper() in ("WHERE", "FROM"):
         reason = f"unknown selection strategy `{place.before[1]}`"
         return Advice(reason, did_you_mean(words[1], _STRATEGIES), place.spans[1])
+    if len(words) > 1 and words[1] in ("TOP", "FIRST") and (count := [*words[2:], place.found][0]).isdigit():
+        reason = "LIMIT says how many matches are given"
+        return Advice(reason, f"write LIMIT {count} at the end: SELECT * WHERE … LIMIT {count}", place.spans[1])
     if words == ["SELECT"]:
         return Advice(place.reason, "write * for whole matches, or list what to show: SELECT x, y.attr WHERE …")
     if "_WHERE" in place.accepts:
@@ -166,6 +170,44 @@ def _count_star(place: ErrorPlace) -> Advice | None:
     return Advice(place.reason, "count(x) counts the events of variable x")
 
 
+def _strategy_at_the_end(place: ErrorPlace) -> Advice | None:
+    if not _in_formula(place) or place.found.upper() not in _STRATEGIES or place.after.upper() not in ("", *_CLAUSES):
+        return None
+    reason = f"the strategy {place.found.upper()} comes first"
+    return Advice(reason, f"write SELECT {place.found.upper()} * WHERE, and then the formula")
+
+
+def _second_until(place: ErrorPlace) -> Advice | None:
+    if place.found.upper() == "UNTIL" and _in_formula(place):
+        return Advice("a loop has one UNTIL", "name all events that end it in brackets: A+ UNTIL (B OR C)")
+    if place.last() == "UNTIL" and place.found.upper() == "NOT":
+        fix = "say what it is by a condition: UNTIL (ANY AS n FILTER n.type != 'B')"
+        return Advice("UNTIL names the event that ends the loop", fix)
+    return None
+
+
+def _too_few_to_permute(place: ErrorPlace) -> Advice | None:
+    within = messages.open_call(place) == "PERMUTE" and place.found == ")"
+    if within or (place.last() == "PERMUTE" and _in_formula(place)):
+        return Advice("PERMUTE takes two parts or more, in brackets", "write PERMUTE(A, B)")
+    return None
+
+
+def _empty_part(place: ErrorPlace) -> Advice | None:
+    """`; A`, `A ; ; B`, and a `;` at the very end."""
+    if place.found in (";", ":", "->") and "ANY" in place.accepts and place.last() in ("", ";", ":", "->", "("):
+        return Advice(place.reason, f"remove this `{place.found}`, or write an event before it")
+    if place.found == ";" and not place.after and "$END" in place.accepts:
+        return Advice(place.reason, "remove the last `;`")
+    return None
+
+
+def _named_twice(place: ErrorPlace) -> Advice | None:
+    if place.found.upper() == "AS" and place.last(2) == "AS" and _in_formula(place):
+        return Advice("an event has one name", "keep one of the two")
+    return None
+
+
 def _out_of_order(place: ErrorPlace) -> Advice | None:
     if (
         place.found.upper() not in ("FILTER", "OR", "AND", ";", ":", "->", "+", ":+")
@@ -196,6 +238,11 @@ _SLIPS: tuple[Slip, ...] = (
     advise_foreign_word,
     _where_for_filter,
     advise_condition_of_event,
+    _second_until,
+    _too_few_to_permute,
+    _empty_part,
+    _named_twice,
+    _strategy_at_the_end,
     _joined_events,
     _how_long,
     _two_events,
