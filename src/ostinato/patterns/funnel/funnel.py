@@ -43,6 +43,7 @@ class Funnel:
 
     @classmethod
     def of(cls, steps: Any, within: str | float | timedelta | None, by: str | Sequence[str] | None) -> Funnel:
+        """The funnel of steps and options as users write them; QueryError says what is wrong with one."""
         given = None if within is None else parse_delay(within, "within")
         funnel = cls(parse_steps(steps), given, check_column_names("by", () if by is None else by))
         for name in funnel.by:
@@ -89,7 +90,10 @@ class Funnel:
     def follow(
         self, data: Any, *, time: str | None = None, type: str | None = None, order_by: Sequence[str] = ()
     ) -> pa.Table:
-        """A row per key: how many steps it took, the name of the last, and when and where each was."""
+        """A row per key: how many steps it took, the name of the last, and when and where each was.
+
+        Parameters are those of `detect`, except Spark DataFrames.
+        """
         import pyarrow as pa
 
         from ostinato.core.events import column_kinds, to_arrow

@@ -292,6 +292,7 @@ class Engine(EngineState):
         return sorted(named - (self.stream.encoder.relations_seen if self.bound else set()))
 
     def stats(self) -> Statistics:
+        """Numbers of the stream so far, and of what is kept of it."""
         bound = self.bound
         waiting = len(self.waiting.matches) if bound and self.waiting is not None else 0
         return Statistics(

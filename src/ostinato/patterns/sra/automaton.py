@@ -71,7 +71,13 @@ class Automaton:
         return frozenset().union(*(rule.reads | set(rule.writes) for rule in self.rules))
 
     def accepts(self, rows: Iterable[Row]) -> bool:
-        """Whether the whole string is in the language (Definition 4.6): follows all configurations at once."""
+        """Whether the whole string is in the language (Definition 4.6): follows all configurations at once.
+
+        Parameters
+        ----------
+        rows
+            The events of the string, as dicts, in order.
+        """
         string = _string(rows)
         if self.window is not None and len(string) > self.window:
             return False
@@ -159,7 +165,13 @@ class Automaton:
         return complement(self)
 
     def determinise(self, window: int | None = None) -> Automaton:
-        """The same strings, at most one rule for each event (Theorem 5.15); with a window, only those within it."""
+        """The same strings, at most one rule for each event (Theorem 5.15).
+
+        Parameters
+        ----------
+        window
+            Only strings of at most so many events. An automaton without a window of its own needs it.
+        """
         from ostinato.patterns.sra.determinise import determinise
 
         return determinise(self, window)
@@ -183,6 +195,7 @@ class Automaton:
         return witness(self)
 
     def is_empty(self) -> bool:
+        """Whether no string is in the language."""
         return self.witness() is None
 
 

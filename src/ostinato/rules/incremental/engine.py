@@ -270,6 +270,7 @@ class RuleEngine:
         adopt_points(self._steps, past._steps, since, self.now)
 
     def stats(self) -> RuleStatistics:
+        """Numbers of the stream so far, and of what is kept of it."""
         if self._binding is None:
             return RuleStatistics(self.events, self.derived, self.late, self.unread, 0, {})
         counts = self.events, self.derived, self.late, self.unread
