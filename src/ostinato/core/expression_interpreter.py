@@ -232,6 +232,11 @@ def _try_cast(value: Any, kind: str) -> Any:
         return None
 
 
+def _substring(text: str, start: int, length: int | None = None) -> str:
+    """`start` counts from 1."""
+    return text[start - 1 :] if length is None else text[start - 1 : start - 1 + length]
+
+
 _STRICT: dict[str, Callable[..., Any]] = {
     "=": _compare(operator.eq),
     "!=": _compare(operator.ne),
@@ -261,4 +266,6 @@ _STRICT: dict[str, Callable[..., Any]] = {
     "trim": str.strip,
     "length": len,
     "concat": lambda *texts: "".join(texts),
+    "substring": _substring,
+    "replace": lambda text, old, new: text.replace(old, new) if old else text,
 }

@@ -235,6 +235,13 @@ def _function(call: ex.Call, kinds: list[str]) -> str:
             _check_regex(call.args[1])
     elif op in ex.STRING_FUNCTIONS:
         wanted, why, result = "string", f"{op} needs text", "number" if op == "length" else "string"
+    elif op == "substring":
+        for place, name in enumerate(("start", "length")[: len(call.args) - 1], 1):
+            _whole_from(2 - place, call.args[place], f"the {name} of substring")
+        check_kind("string", call.args[0], kinds[0], "substring needs text")
+        return "string"
+    elif op == "replace":
+        wanted, why, result = "string", "replace needs texts", "string"
     else:
         assert op in ex.NUMERIC_FUNCTIONS, op
         wanted, why, result = "number", f"{'-' if op == 'neg' else op} needs a number", "number"
@@ -250,6 +257,13 @@ def _function(call: ex.Call, kinds: list[str]) -> str:
 def _constant(arg: Expr, what: str) -> None:
     if ex.variables(arg):
         raise QueryError(f"{what} must be a constant", span=arg.span, fix="write it as a literal")
+
+
+def _whole_from(least: int, arg: Expr, what: str) -> None:
+    value = arg.value if isinstance(arg, ex.Literal) else None
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        reason = f"{what} is a whole number from {least} on"
+        raise QueryError(reason, span=arg.span, fix="substring('event', 1, 3) is 'eve'")
 
 
 def _check_regex(pattern: Expr) -> None:

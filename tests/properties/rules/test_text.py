@@ -42,6 +42,7 @@ durations = st.builds(n.Duration, st.one_of(st.integers(0, 10**18), st.sampled_f
 leaves: st.SearchStrategy[Expr] = st.one_of(
     st.builds(Variable, names),
     st.builds(Variable, names),
+    st.builds(n.time_variable, st.sampled_from(["begin", "end"]), names).map(Variable),
     st.builds(Literal, st.one_of(numbers, texts, st.booleans(), st.none())),
 )
 
@@ -58,6 +59,9 @@ def _larger(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
         ),
         st.builds(lambda parts: Call("in", tuple(parts)), st.lists(inner, min_size=2, max_size=3)),
         st.builds(lambda left, right: Call("like", (left, right)), inner, inner),
+        st.builds(lambda *parts: Call("case", parts), inner, inner, st.one_of(inner, st.just(Literal(None)))),
+        st.builds(lambda *parts: flat_call("concat", parts), inner, inner),
+        st.builds(lambda text: Call("substring", (text, Literal(2), Literal(0))), inner),
         st.builds(lambda name: Call("neg", (Variable(name),)), names),
     )
 

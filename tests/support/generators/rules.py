@@ -159,7 +159,20 @@ class _Writer:
             rule = self._with_relation(rule)
         for _ in range(pick(self.draw, 0, 1, 1, 2)):
             rule = self._grown(rule, self._with_condition)
-        return replace(rule, head=self._head(label, alls))
+        return replace(rule, head=self._with_times(self._head(label, alls), rule))
+
+    def _with_times(self, head: n.Make, rule: n.NormalRule) -> n.Make:
+        """The head, sometimes with times of the rule's events as values."""
+        times: list[n.ConstructTerm] = []
+        if pick(self.draw, False, False, True):
+            times.append(n.Value(self._time(_idents(rule))))
+        named = [collect.ident for collect in rule.collects if collect.ident is not None]
+        if named and pick(self.draw, False, True):
+            times = [n.Aggregate(pick(self.draw, "max", "min", "count"), self._time(named))]
+        return replace(head, children=(*head.children, *(n.Make("at", (each,)) for each in times)))
+
+    def _time(self, idents: Sequence[str]) -> Variable:
+        return Variable(n.time_variable(pick(self.draw, "begin", "end"), pick(self.draw, *idents)))
 
     def _grown(self, rule: n.NormalRule, grow: Callable[[n.NormalRule], n.NormalRule]) -> n.NormalRule:
         """The rule with one more part: one that lets it derive something, mostly."""
@@ -283,7 +296,11 @@ class _Writer:
         return one, pick(self.draw, *(ident for ident in idents if ident != one))
 
     def _condition(self, idents: Sequence[str]) -> n.Condition:
-        kind = pick(self.draw, "temporal", "data", "data", "temporal", "or", "not")
+        kind = pick(self.draw, "temporal", "data", "data", "temporal", "or", "not", "time")
+        if kind == "time":
+            return n.Data(
+                Call(pick(self.draw, *COMPARISONS), (self._time(idents), Literal(self.draw(st.integers(0, 40)))))
+            )
         if kind == "temporal" and len(idents) > 1:
             return self._temporal(idents)
         if kind in ("or", "not") and len(idents) > 1:
@@ -348,7 +365,15 @@ class _Writer:
             return self._combined(aggregate, kind) if kind != "k" and pick(self.draw, False, False, True) else aggregate
         if form == "counted" and kind == "v":
             return self._count()
-        if form == "computed" and kind != "k":
+        if form == "computed" and kind == "k":
+            other = self._variable(kind)
+            cases = Call("case", (Call("=", (variable, Literal("x"))), other, Literal(pick(self.draw, "q", None))))
+            joined = Call("concat", (Call("upper", (variable,)), Call("substring", (other, Literal(1), Literal(1)))))
+            return n.Value(pick(self.draw, cases, joined))
+        if form == "computed" and pick(self.draw, False, False, True):
+            test = Call(pick(self.draw, *COMPARISONS), (variable, self._variable(kind)))
+            return n.Value(Call("case", (test, variable, pick(self.draw, Literal(1), Literal(None)))))
+        if form == "computed":
             return n.Value(Call(pick(self.draw, "+", "*"), (variable, Literal(2 if kind == "v" else 0.5))))
         return n.Value(variable)
 

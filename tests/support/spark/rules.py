@@ -106,6 +106,14 @@ PROGRAMS = {
         ON event i: b {{ seen {{ var S }}, k { var K }, optional w {{ var W }} }}
         where { var K like "_", var W is null or var W < 1 } END
     """,
+    "values": """
+        DETECT told { k { upper(var K) || substring(trim(var K || ' '), 1, 1) || replace(var K, 'x', 'zz') },
+                      is { CASE WHEN var V > 2 THEN 'high' WHEN var V > 0 THEN var K END }, ended { end(m) } }
+        ON event m: a {{ k {{ var K }}, v {{ var V }} }} where { begin(m) > TIMESTAMP '2026-01-01 00:00:05+00:00' } END
+        DETECT times { latest { max(all end(w)) }, all since { begin(w) } }
+        ON and { event m: c {{ }}, event i: timer:from-end-backward [ event m, 5 sec ],
+                 while i: collect event w: a {{ }} } END
+    """,
     "chain": """
         DETECT high { k { var K }, n { var V } } ON event i: a {{ k { var K }, v { var V } }} where { var V > 1 } END
         DETECT two { k { var K }, sum { var N + var M } }

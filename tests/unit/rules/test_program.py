@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from datetime import date, datetime
 from typing import Any
@@ -65,6 +66,63 @@ def test_all_makes_lists() -> None:
     }
     assert heads("of { s { var S }, all r { var T } }") == {"of": {"s": "s", "r": [20, 40, 50]}}
     assert heads("r { var S }, r { 'x' }") == {"r": ["s", "x"]}
+
+
+def test_times_of_events_are_values() -> None:
+    assert heads("at { end(m) }, since { begin(i) }") == {"at": 5, "since": -55}
+    assert heads("at { max(all end(w)) }, of { all begin(w) }", named=True) == {"at": 5, "of": [1, 2, 4, 5]}
+    late = "DETECT x { at { end(m) } } ON event m: temp {{ }} where { end(m) > TIMESTAMP '2026-01-31 09:00' } END"
+    moments = [datetime(2026, 1, 31, hour, 0, 0, 5000) for hour in (8, 10)]
+    rows = [{"type": "temp", "ts": at} for at in moments]
+    assert [row["at"] for row in detect(late, rows)] == moments[1:]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_times_as_values_are_as_fine_as_those_of_the_events(unit: str, zone: str | None) -> None:
+    program = ostinato.rules("DETECT x { at { end(m) } } ON event m: temp {{ }} END")
+    stamps = pa.array([7, 1_700_000_000], pa.int64()).cast(pa.timestamp(unit, zone))
+    rows = pa.table({"type": ["temp"] * 2, "ts": stamps})
+    engine = program.engine()
+    for found in (program.detect(rows), pa.concat_tables([engine.push(rows), engine.flush()])):
+        at = found["at"].cast(pa.timestamp("us", zone), safe=False)
+        assert at == found["end"].cast(pa.timestamp("us", zone), safe=False)
+
+
+@pytest.mark.parametrize(
+    ("value", "made"),
+    [
+        ("CASE WHEN var T > 40 THEN 'hot' WHEN var T > 15 THEN 'warm' END", ["warm", "warm", None, "hot", "warm"]),
+        ("upper(var S) || '-' || substring('event', 1, 3)", ["S-eve", "S-eve", "T-eve", "S-eve", "S-eve"]),
+        ("replace(replace(var S, 's', 'zz'), '', 'no')", ["zz", "zz", "t", "zz", "zz"]),
+        ("trim(var S || '　\t\n')", ["s", "s", "t", "s", "s"]),
+        ("length(substring(var S, 2))", [0] * 5),
+        ("CASE WHEN var T = 10 THEN 0.5 ELSE var T END", [40, 40, 0.5, 50, 20]),
+    ],
+)
+def test_case_and_text_functions(value: str, made: list[Any]) -> None:
+    text = (
+        f"DETECT x {{ v {{ {value} }} }} ON event t: temp {{{{ sensor {{{{ var S }}}}, value {{{{ var T }}}} }}}} END"
+    )
+    program = ostinato.rules(text)
+    engine = program.engine()
+    live = pa.concat_tables([engine.push(READINGS), engine.flush()])
+    assert program.detect(READINGS)["v"].to_pylist() == live["v"].to_pylist() == made
+
+
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        ("a { end(j) }", "there is no event `j` here whose time could be a value"),
+        ("a { end(w) }", "`w` is collected: there may be many of it"),
+        ("a { substring(var S, 0) }", "the start of substring is a whole number from 1 on"),
+        ("a { substring(var S) }", "substring takes 2 or 3 arguments"),
+        ("a { var T || 'x' }", "concat needs text"),
+    ],
+)
+def test_wrong_times_and_functions(head: str, reason: str) -> None:
+    with pytest.raises(QueryError, match=re.escape(reason)):
+        heads(head, named=True)
 
 
 def test_grouping_in_grouping() -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from ostinato.core import expressions as ex
 from ostinato.core.casts import CAST_TYPES
@@ -65,7 +65,7 @@ class SharedBuilder:
     """Turns lark's tree into nodes: one method per rule, given the rule's span and its built children."""
 
     argument = "x.attr"  # what a function may be given, for its errors
-    functions = FUNCTIONS
+    functions: ClassVar[dict[str, tuple[int, float]]] = FUNCTIONS
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -211,6 +211,8 @@ class SharedBuilder:
         fewest, most = self.functions[op]
         if not fewest <= len(args) <= most:
             takes = "one argument" if most == 1 else "one or two arguments" if most == 2 else "at least one argument"
+            if fewest > 1:
+                takes = f"{fewest} arguments" if fewest == most else f"{fewest} or {most} arguments"
             fix = f"write {op}({self.argument})"
             raise QueryError(f"{op} takes {takes}, found {len(args) or 'none'}", span=span, fix=fix)
         return ex.Call(op, args, span)

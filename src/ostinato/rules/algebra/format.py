@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from ostinato.rules.algebra import nodes as cera
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.format import condition_text, construct_text, term_text
 from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Data, Formula, Temporal
 
+_Unary = cera.Construct | cera.Merge | cera.Select | cera.Project | cera.Stamp
 _ALLEN = {
     "before": "{0}.end < {1}.begin",
     "after": "{0}.begin > {1}.end",
@@ -18,7 +20,7 @@ def format_node(node: cera.Node) -> str:
     """One operator a line, as in Figure 4, down to the joins, which stay on one."""
     lines: list[str] = []
     closing = ""
-    while isinstance(node, cera.Construct | cera.Merge | cera.Select | cera.Project):
+    while isinstance(node, _Unary):
         lines.append(f"{_head(node)}(")
         closing += ")"
         node = node.input
@@ -31,18 +33,20 @@ def format_definition(definition: cera.Definition) -> str:
     return "\n".join([f"{definition.name} := {first}", *(f"    {line}" for line in rest)])
 
 
-def _head(node: cera.Construct | cera.Merge | cera.Select | cera.Project) -> str:
+def _head(node: _Unary) -> str:
     if isinstance(node, cera.Construct):
         return f"CX[ {construct_text(node.head)} ]"
     if isinstance(node, cera.Merge):
         return f"µ[[begin, end] ← {' ⊔ '.join(node.events)}]"
     if isinstance(node, cera.Select):
         return f"σ[{' ∧ '.join(map(format_condition, node.conditions))}]"
+    if isinstance(node, cera.Stamp):
+        return f"τ[{', '.join(n.time_variable(*time) for time in node.times)}]"
     return f"π[{', '.join(node.data)}]"
 
 
 def _inline(node: cera.Node) -> str:
-    if isinstance(node, cera.Construct | cera.Merge | cera.Select | cera.Project):
+    if isinstance(node, _Unary):
         return f"{_head(node)}({_inline(node.input)})"
     if isinstance(node, cera.Match):
         shown = term_text(node.term)

@@ -56,7 +56,7 @@ class _Points:
             return replace(node, left=self.visit(node.left, again=True), right=self.visit(node.right, again=True))
         if isinstance(node, cera.TemporalJoin | cera.AntiJoin):
             return replace(node, left=self.visit(node.left), right=self.visit(node.right, again=True))
-        if isinstance(node, cera.Select | cera.Project):
+        if isinstance(node, cera.Select | cera.Project | cera.Stamp):
             below = self._over_points(node.input) if waits_for_time(node.input) else self.visit(node.input)
             return replace(node, input=below)
         return node

@@ -150,6 +150,22 @@ class Project:
 
 
 @dataclass(frozen=True)
+class Stamp:
+    """Times of events as data: each of `times` is side and identifier, and `n.time_variable` names its attribute.
+
+    For values of heads and conditions on data; CERA itself needs none.
+    """
+
+    times: tuple[tuple[str, str], ...]
+    input: Node
+
+    @cached_property
+    def schema(self) -> RelationSchema:
+        of = self.input.schema
+        return replace(of, data=_union(of.data, tuple(n.time_variable(*time) for time in self.times)))
+
+
+@dataclass(frozen=True)
 class TemporalJoin:
     """left ⋈_{window ⊒ ident} right (Definition 0.1): what the right side has within the window.
 
@@ -294,7 +310,7 @@ AnyJoin = Join | TemporalJoin | AntiJoin
 AnyTimer = TimerStream | FixedStream
 Node = (
     Match | TimerStream | FixedStream | Join | Select | Project | TemporalJoin | AntiJoin
-    | Merge | Rename | Construct | Point | At | Union
+    | Merge | Rename | Construct | Point | At | Union | Stamp
 )  # fmt: skip
 
 
@@ -326,7 +342,7 @@ def inputs(node: Node) -> tuple[Node, ...]:
         return node.left, node.right
     if isinstance(node, Union):
         return node.inputs
-    if isinstance(node, Select | Project | Merge | Rename | Construct | At):
+    if isinstance(node, Select | Project | Merge | Rename | Construct | At | Stamp):
         return (node.input,)
     return ()
 
@@ -337,7 +353,7 @@ def with_inputs(node: Node, new: tuple[Node, ...]) -> Node:
         return replace(node, left=new[0], right=new[1])
     if isinstance(node, Union):
         return replace(node, inputs=new)
-    if isinstance(node, Select | Project | Merge | Rename | Construct):
+    if isinstance(node, Select | Project | Merge | Rename | Construct | Stamp):
         return replace(node, input=new[0])
     return node
 

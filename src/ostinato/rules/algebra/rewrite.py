@@ -47,6 +47,8 @@ def _push(condition: Condition, node: cera.Node) -> cera.Node:
         if below == cera.Select((condition,), node.input):  # it can go no deeper
             return cera.Select((*node.conditions, condition), node.input)
         return replace(node, input=below)
+    if isinstance(node, cera.Stamp) and _covers(node.input, condition):
+        return replace(node, input=_push(condition, node.input))
     if isinstance(node, cera.AntiJoin):
         return replace(node, left=_push(condition, node.left))
     if isinstance(node, cera.Join | cera.TemporalJoin):
@@ -87,6 +89,8 @@ def push_projections(node: cera.Node, wanted: frozenset[str] = frozenset()) -> c
     if isinstance(node, cera.Select):
         read = frozenset().union(*map(used_variables, node.conditions))
         return _project(replace(node, input=push_projections(node.input, wanted | read)), wanted)
+    if isinstance(node, cera.Stamp):
+        return replace(node, input=push_projections(node.input, wanted))
     if isinstance(node, cera.AntiJoin):
         shared = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
         left = push_projections(node.left, wanted | shared)

@@ -6,8 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from ostinato.rules.algebra import nodes as cera
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.grouping import needs_event_times
 from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, RelativeTimer, While
+from ostinato.rules.syntax.variables import used_times
 
 
 def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
@@ -24,14 +26,18 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
         node = stream if node is None else cera.Join(node, stream)
     assert node is not None, "a rule without an event to begin with is refused when it is checked"
     collected: list[cera.Collected] = []
-    timed = needs_event_times(rule.head)
+    read = frozenset(ident for _, ident in used_times(rule))
     for collect in rule.collects:
-        match = replace(_while_match(collect, fresh), since=since)
-        node = cera.TemporalJoin(collect.window, match.ident, node, match, named=collect.ident is not None, timed=timed)
-        collected.append(cera.Collected(match.ident, collect.ident is not None, frozenset(match.schema.data)))
+        match, named = replace(_while_match(collect, fresh), since=since), collect.ident is not None
+        timed = needs_event_times(rule.head) or match.ident in read
+        node = cera.TemporalJoin(collect.window, match.ident, node, match, named=named, timed=timed)
+        binds = {n.time_variable(*time) for time in used_times(rule) if time[1] == match.ident}
+        collected.append(cera.Collected(match.ident, named, frozenset(match.schema.data) | binds))
     for negation in rule.negations:
         match = replace(_while_match(negation, fresh), since=since)
         node = cera.AntiJoin(negation.window, match.ident, node, match)
+    if times := used_times(rule):
+        node = cera.Stamp(times, node)
     if rule.where:
         node = cera.Select(rule.where, node)
     return cera.Construct(rule.head, cera.Merge(node.schema.times, node), tuple(traced), tuple(collected))

@@ -11,11 +11,12 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from ostinato.core.expressions import ARITHMETIC, COMPARISONS, LOGIC, Call, Expr, Literal, Variable
+from ostinato.core.expressions import ARITHMETIC, CASE, COMPARISONS, LOGIC, Call, Expr, Literal, Variable
 from ostinato.rules.algebra.time_relations import RELATIONS
 from ostinato.rules.incremental.arm_code import ArmCode, Operand
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, NUMBERED, TRUTH, WHOLE
 from ostinato.rules.kernels import layout as k
+from ostinato.rules.relational.head_types import case_parts
 from ostinato.rules.relational.kinds import TERM, type_family
 from ostinato.rules.syntax.nodes import Condition, Data, Formula, Temporal
 
@@ -24,6 +25,7 @@ _FLOAT_OPS = {"+": k.ADD_F, "-": k.SUB_F, "*": k.MUL_F, "/": k.DIV_F, "%": k.MOD
 _ORDER = {"=": 0, "!=": 1, "<": 2, "<=": 3, ">": 4, ">=": 5}
 _PLAIN = {"number": (k.NUMBER, pa.float64()), "boolean": (k.TRUTH, pa.bool_()), "string": (k.TEXT, pa.string())}
 _PLAIN |= {"timestamp": (k.MOMENT, pa.timestamp("us")), "date": (k.MOMENT, pa.timestamp("us"))}
+_MICRO = 1_000_000
 _CODED = {WHOLE: pa.int64(), FLOAT: pa.float64(), TRUTH: pa.bool_(), MOMENT: pa.timestamp("us")}
 
 TimeSlot = Callable[[str, str], int]  # the slot of the begin or the end of an event
@@ -61,6 +63,8 @@ class Expressions:
             return None if inner is None else self._made(k.IS_NULL if op == "is_null" else k.IS_TRUE, pa.bool_(), inner)
         if op == "coalesce":
             return self._coalesce(expr.args)
+        if op == CASE:
+            return self._case(expr)
         return self._number(op, expr.args)
 
     def condition(self, expr: Expr) -> Operand | None:
@@ -147,6 +151,35 @@ class Expressions:
         for each in rest:
             first = self._made(k.COALESCE, kind, first, each)
         return Operand(kind, first.slot)
+
+    def _case(self, expr: Call) -> Operand | None:
+        """From its ELSE back to its first branch."""
+        conditions, values = case_parts(expr)
+        found = self.alike(values)
+        tests = [self.condition(each) for each in conditions]
+        if found is None or any(test is None for test in tests):
+            return None
+        kind = next((each.kind for each in found if each.coded != NOTHING), pa.null())
+        *results, chosen = found
+        for test, one in zip(reversed(tests), reversed(results), strict=True):
+            assert test is not None
+            slot = self.arm.frame.slot()
+            self.arm.add(k.CHOOSE, slot, test.slot, one.slot, chosen.slot)
+            chosen = Operand(kind, slot)
+        return Operand(kind, chosen.slot)
+
+    def moment(self, tick: Operand, kind: pa.DataType, ticks_per_second: int) -> Operand:
+        """A tick as a time of this type: a timestamp, which is coded in microseconds, or a number of seconds."""
+        constant = self.arm.frame.constant
+        if pa.types.is_timestamp(kind):
+            if ticks_per_second == _MICRO:
+                return Operand(kind, tick.slot)
+            op, by = (k.MUL_I, _MICRO // ticks_per_second) if ticks_per_second < _MICRO else (k.DIV_I, 1000)
+            return Operand(kind, self.arm.compute(op, tick.slot, constant(by)))
+        if pa.types.is_integer(kind):
+            return Operand(kind, self.arm.compute(k.DIV_I, tick.slot, constant(ticks_per_second)))
+        second = Operand(pa.float64(), self.arm.frame.literal(float(ticks_per_second), FLOAT))
+        return self._made(k.DIV_F, kind, self._made(k.I_TO_F, kind, tick), second)
 
     def _arithmetic(self, op: str, args: tuple[Expr, ...]) -> Operand | None:
         left, right = (self.as_family(self.value(arg), "number") for arg in args)

@@ -27,7 +27,7 @@ from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import HeadColumn, aggregate_kind
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.syntax.grouping import has_grouping
-from ostinato.rules.syntax.nodes import Aggregate, Combined, ConstructTerm, Make, Value
+from ostinato.rules.syntax.nodes import Aggregate, Combined, ConstructTerm, Make, Value, as_time
 from ostinato.rules.syntax.variables import outer_variables, used_variables
 
 _NAMES = {"count": k.COUNT_ALL, "sum": k.SUM, "avg": k.AVG, "min": k.MIN, "max": k.MAX}
@@ -132,7 +132,7 @@ class HeadPlanner:
         """Whether a group is what one tuple collects, and its aggregates are numbers."""
         shown = self.planner.generator.columns(self.merge.input)
         collected = {self.names.time(each.ident, REF) for each in self.node.collected}
-        outer = set(outer_variables(self.node.head))
+        outer = {name for name in outer_variables(self.node.head) if as_time(name) is None}
         return (
             bool(self.node.collected)
             and not any(name.endswith(f".{REF}") and name not in collected for name in shown)

@@ -10,10 +10,10 @@ from typing import Any
 from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import (
     ARITHMETIC,
+    CASE,
     COMPARISONS,
     LOGIC,
     NUMERIC_FUNCTIONS,
-    STRING_FUNCTIONS,
     Call,
     Expr,
     Literal,
@@ -22,6 +22,7 @@ from ostinato.core.expressions import (
     variables,
 )
 from ostinato.errors import DataError
+from ostinato.rules.relational.head_types import TEXT_FUNCTIONS, case_parts
 from ostinato.rules.relational.kinds import TERM, Kind, type_family
 from ostinato.rules.terms.data import is_absent
 
@@ -79,9 +80,14 @@ class _Reader:
             return Variable(name, expr.span)
         if not isinstance(expr, Call):
             return expr
+        if expr.op == CASE:
+            conditions, values = case_parts(expr)
+            known = self._known(values)
+            pairs = zip(conditions, values[:-1], strict=True)
+            branches = [each for test, one in pairs for each in (self.plain(test, "boolean"), self.plain(one, known))]
+            return Call(CASE, (*branches, self.plain(values[-1], known)), expr.span)
         if expr.op in COMPARISONS or expr.op in ("in", "coalesce"):
-            families = [self._family(arg) for arg in expr.args]
-            known = next((each for each in families if each not in ("unknown", "null")), None)
+            known = self._known(expr.args)
             if known is None and expr.op not in ("=", "!=", "in", "coalesce"):
                 both = [
                     Call(expr.op, tuple(self.plain(arg, each) for arg in expr.args)) for each in ("number", "string")
@@ -92,10 +98,14 @@ class _Reader:
             return self._of(expr, "number")
         if expr.op in LOGIC or expr.op == "is_true":
             return self._of(expr, "boolean")
-        return self._of(expr, "string" if expr.op in STRING_FUNCTIONS or expr.op == "like" else None)
+        return self._of(expr, "string" if expr.op in TEXT_FUNCTIONS or expr.op == "like" else None)
 
     def _of(self, expr: Call, family: str | None) -> Expr:
         return Call(expr.op, tuple(self.plain(arg, family) for arg in expr.args), expr.span)
+
+    def _known(self, args: tuple[Expr, ...]) -> str | None:
+        families = [self._family(arg) for arg in args]
+        return next((each for each in families if each not in ("unknown", "null")), None)
 
     def _family(self, expr: Expr) -> str:
         if isinstance(expr, Literal):
@@ -108,6 +118,6 @@ class _Reader:
         assert isinstance(expr, Call)
         if expr.op in (*COMPARISONS, *LOGIC, "in", "like", "is_null", "is_true"):
             return "boolean"
-        if expr.op == "coalesce":
-            return next((found for found in map(self._family, expr.args) if found != "null"), "null")
-        return "string" if expr.op in STRING_FUNCTIONS and expr.op != "length" else "number"
+        if expr.op in ("coalesce", CASE):
+            return self._known(expr.args if expr.op == "coalesce" else case_parts(expr)[1]) or "unknown"
+        return "string" if expr.op in TEXT_FUNCTIONS and expr.op != "length" else "number"

@@ -34,6 +34,7 @@ from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.constant_comparisons import as_constant_comparison
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.relational.sql_program import SqlProgram
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import Condition, Data, Formula, RelativeTimer
 
 Columns = dict[str, Operand]  # by the names that relational.operators gives columns
@@ -213,6 +214,8 @@ class ArmPlanner:
             return self._select(node, way)
         if isinstance(node, cera.Project):
             return way[0], {name: way[1][name] for name in self.generator.columns(node)}
+        if isinstance(node, cera.Stamp):
+            return self._stamp(node, way)
         if isinstance(node, cera.Join):
             return self._timer(node, way)
         if isinstance(node, cera.TemporalJoin):
@@ -344,6 +347,17 @@ class ArmPlanner:
             for side, slot in zip(("begin", "end"), slots, strict=True)
         }
         return arm, {**columns, **times}
+
+    def _stamp(self, node: cera.Stamp, way: Way) -> Way:
+        """Ticks as times in the type of the stream."""
+        arm, columns = way
+        names, kind = self.generator.names, self.types.moment
+        stamped = {}
+        for side, ident in node.times:
+            tick = Operand(pa.int64(), columns[names.time(ident, side)].slot)
+            slot = self.expressions(way).moment(tick, kind, self.generator.ticks_per_second)
+            stamped[names.variable(n.time_variable(side, ident))] = slot
+        return arm, {**columns, **stamped}
 
     def _moments(self, node: cera.FixedStream) -> tuple[int, int]:
         begin, end = (self.generator.ticks(absolute_nanoseconds(at)) for at in (node.timer.begin, node.timer.end))

@@ -70,6 +70,7 @@ I_TO_F, EXACT_I_TO_F, EXACT_F_TO_I, TERM_PLAIN = range(28, 32)
 EQ_I, NE_I, LT_I, LE_I, GT_I, GE_I = range(32, 38)
 EQ_F, NE_F, LT_F, LE_F, GT_F, GE_F = range(38, 44)
 AND, OR, NOT, IS_NULL, IS_TRUE, COALESCE = range(44, 50)
+DIV_I, CHOOSE = 50, 51  # rounded down; A of a condition: B, or else the one after it
 
 # What a TERM holds, where it is plain.
 NUMBER, TRUTH, MOMENT, TEXT = 1, 2, 3, 4

@@ -15,8 +15,10 @@ from ostinato.rules.kernels.layout import (
     ADD_I,
     AND,
     CEIL_F,
+    CHOOSE,
     COALESCE,
     DIV_F,
+    DIV_I,
     EQ_F,
     EQ_I,
     EXACT_F_TO_I,
@@ -185,6 +187,8 @@ def compute(state: LiveState, pc: int) -> None:
         frame[dst] = 1 if a == 1 else 0
     elif op == COALESCE:
         frame[dst] = b if a == NULL else a
+    elif op == CHOOSE:
+        frame[dst] = b if a == 1 else frame[code[pc, 4]]
     elif a == NULL:
         frame[dst] = NULL
     elif op == NOT:
@@ -210,6 +214,8 @@ def compute(state: LiveState, pc: int) -> None:
         _floating(state, op, dst, one, one)
     elif b == NULL:
         frame[dst] = NULL
+    elif op == DIV_I:
+        frame[dst] = a // b
     elif ADD_I <= op <= GREATEST:
         frame[dst] = _whole(op, a, b)
     elif EQ_I <= op <= GE_I:

@@ -17,7 +17,7 @@ from ostinato.rules.plan.embedded_cel import check_pattern
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.parse import parse
-from ostinato.rules.syntax.variables import Names, bound_variables, optional_variables, used_variables
+from ostinato.rules.syntax.variables import Names, bound_variables, optional_variables, outer_variables, used_variables
 
 
 def parse_and_check(text: str) -> n.Ruleset:
@@ -166,6 +166,9 @@ class _Branch:
         ]
         for place, part in places:
             for name, span in used_variables(part).items():
+                if (time := n.as_time(name)) is not None:
+                    self._check_time(time[1], span, part)
+                    continue
                 if name in self.positive:
                     continue
                 if name in somewhere:
@@ -180,6 +183,20 @@ class _Branch:
                     raise QueryError(reason, span=span, fix=fix)
                 fix = did_you_mean(name, self.positive) or f"bind it in an event query: label {{{{ var {name} }}}}"
                 raise QueryError(f"`var {name}` is not bound by any event of the rule", span=span, fix=fix)
+
+    def _check_time(self, ident: str, span: Span, part: n.ConstructTerm | n.Condition) -> None:
+        """`begin(i)` is that of one event, or stands in an aggregate or `all` over what is collected."""
+        if ident in self.idents:
+            return
+        if ident not in self.collected:
+            fix = did_you_mean(ident, self.idents | self.collected)
+            raise QueryError(f"there is no event `{ident}` here whose time could be a value", span=span, fix=fix)
+        outside = outer_variables(part) if isinstance(part, n.Make) else used_variables(part)
+        if any(n.as_time(name) == (side, ident) for name in outside for side in ("begin", "end")):
+            reason = f"`{ident}` is collected: there may be many of it, each with a time of its own"
+            raise QueryError(
+                reason, span=span, fix=f"take one: max(all end({ident})), or all of them: all end({ident})"
+            )
 
 
 def _check_interval(timer: n.AbsoluteTimer) -> None:

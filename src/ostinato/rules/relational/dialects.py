@@ -30,6 +30,12 @@ class Int64Arithmetic(exp.Expression, exp.Func):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "op": True, "expression": True}
 
 
+class Moment(exp.Expression, exp.Func):
+    """Ticks of a unit as a timestamp, with or without a zone."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "unit": True, "zone": True}
+
+
 class Int64Sum(exp.Expression, exp.AggFunc):
     """The sum of whole numbers; NULL where it does not fit 64 bits."""
 
@@ -49,6 +55,26 @@ def _spark_whole(generator: Any, node: Int64Arithmetic) -> str:
     left, right, op = generator.sql(node, "this"), generator.sql(node, "expression"), node.args["op"]
     wide = f"CAST({left} AS BIGINT)"
     return f"({wide} % {right})" if op == "%" else f"{_TRY[op]}({wide}, {right})"
+
+
+_MICROSECONDS = {"s": " * 1000000", "ms": " * 1000", "us": "", "ns": " // 1000"}
+
+
+def _duck_moment(generator: Any, node: Moment) -> str:
+    ticks, unit = generator.sql(node, "this"), node.args["unit"]
+    if unit == "ns" and not node.args["zone"]:
+        return f"MAKE_TIMESTAMP_NS({ticks})"
+    return f"MAKE_TIMESTAMP{'TZ' if node.args['zone'] else ''}({ticks}{_MICROSECONDS[unit]})"
+
+
+def _spark_moment(generator: Any, node: Moment) -> str:
+    ticks, unit = generator.sql(node, "this"), node.args["unit"]
+    micros = f"({ticks} DIV 1000)" if unit == "ns" else f"({ticks}{_MICROSECONDS[unit]})"
+    if node.args["zone"]:
+        return f"TIMESTAMP_MICROS({micros})"
+    # By way of an interval: a cast would go through the time zone of the session.
+    seconds = f"CAST(CAST({micros} AS DECIMAL(20, 0)) / 1000000 AS DECIMAL(18, 6))"
+    return f"(TIMESTAMP_NTZ '1970-01-01 00:00:00' + MAKE_DT_INTERVAL(0, 0, 0, {seconds}))"
 
 
 def _duck_sum(generator: Any, node: Int64Sum) -> str:
@@ -101,6 +127,7 @@ class _DuckGenerator(DuckDBGenerator):
         ListElement: _element("LIST_EXTRACT"),
         Int64Arithmetic: _duck_whole,
         Int64Sum: _duck_sum,
+        Moment: _duck_moment,
     }
 
 
@@ -111,6 +138,7 @@ class _SparkGenerator(SparkGenerator):
         ListElement: _element("TRY_ELEMENT_AT"),
         Int64Arithmetic: _spark_whole,
         Int64Sum: _spark_sum,
+        Moment: _spark_moment,
         exp.TryCast: _spark_try_cast,
     }
 

@@ -13,10 +13,10 @@ from functools import reduce
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.core.expressions import ARITHMETIC, COMPARISONS, LOGIC, STRING_FUNCTIONS, Call, Expr, Literal, Variable
+from ostinato.core.expressions import ARITHMETIC, CASE, COMPARISONS, LOGIC, Call, Expr, Literal, Variable
 from ostinato.rules.algebra.time_relations import RELATIONS
-from ostinato.rules.relational.dialects import Int64Arithmetic
-from ostinato.rules.relational.head_types import value_kind
+from ostinato.rules.relational.dialects import Int64Arithmetic, Moment
+from ostinato.rules.relational.head_types import TEXT_FUNCTIONS, case_parts, value_kind
 from ostinato.rules.relational.kinds import TERM, Kind, is_list, type_family
 from ostinato.rules.syntax.nodes import Condition, Data, Temporal
 
@@ -31,6 +31,7 @@ _COMPARE: dict[str, type[exp.Binary]] = {
     ">=": exp.GTE,
 }
 _CALCULATE: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
+WHITESPACE = "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
 _DOUBLE, _WHOLE, _TEXT = (exp.DataType.build(name) for name in ("double", "bigint", "text"))
 
 
@@ -104,6 +105,11 @@ class ExpressionSql:
         if expr.op == "coalesce":
             first, *rest = self._alike(expr.args)
             return exp.Coalesce(this=first, expressions=rest)
+        if expr.op == CASE:
+            conditions, values = case_parts(expr)
+            *results, otherwise = self._alike(values)
+            taken = [exp.If(this=self.condition(each), true=one) for each, one in zip(conditions, results, strict=True)]
+            return exp.Paren(this=exp.Case(ifs=taken, default=otherwise))
         return self._function(expr)
 
     def _arithmetic(self, expr: Call) -> Sql:
@@ -131,7 +137,7 @@ class ExpressionSql:
             like = exp.Like(this=text, expression=pattern)
             # Without it Spark takes a backslash as an escape and DuckDB does not.
             return exp.Escape(this=like, expression=exp.Literal.string("\\"))
-        wanted = "string" if op in STRING_FUNCTIONS else "number"
+        wanted = "string" if op in TEXT_FUNCTIONS else "number"
         args = [self._as(wanted, arg) for arg in expr.args]
         if op in ("neg", "abs", "round", "floor", "ceil"):
             return self._number(op, args, whole=self._is_whole(expr.args[0]))
@@ -140,6 +146,8 @@ class ExpressionSql:
             return exp.Case(ifs=[exp.If(this=compare(">=", args[0].copy(), integer(0)), true=root)])
         if op == "concat":
             return exp.Paren(this=reduce(lambda left, right: exp.DPipe(this=left, expression=right), args))
+        if op == "trim":
+            return exp.Trim(this=args[0], position="BOTH", expression=exp.Literal.string(WHITESPACE))
         return exp.Anonymous(this=op.upper(), expressions=args)
 
     def _number(self, op: str, args: list[Sql], *, whole: bool) -> Sql:
@@ -173,9 +181,13 @@ class ExpressionSql:
 
     def _alike(self, args: tuple[Expr, ...]) -> list[Sql]:
         """Values to be compared with each other: what is a TERM becomes what the others are."""
-        families = [self._family(arg) for arg in args]
-        known = next((found for found in families if found not in ("unknown", "null")), "unknown")
+        known = self._known(args)
         return [self.value(arg) if known == "unknown" else self._as(known, arg) for arg in args]
+
+    def _known(self, args: tuple[Expr, ...]) -> str:
+        """The family of those values whose family is known, or else "unknown"."""
+        families = [self._family(arg) for arg in args]
+        return next((found for found in families if found not in ("unknown", "null")), "unknown")
 
     def _as(self, wanted: str, expr: Expr) -> Sql:
         value = self.value(expr)
@@ -194,9 +206,9 @@ class ExpressionSql:
         if expr.op in ARITHMETIC:
             left, right = map(self._family, expr.args)
             return "number" if {left, right} <= {"number", "unknown", "null"} else "duration" if left == right else left
-        if expr.op == "coalesce":
-            return next((found for found in map(self._family, expr.args) if found != "null"), "null")
-        return "string" if expr.op in STRING_FUNCTIONS and expr.op != "length" else "number"
+        if expr.op in ("coalesce", CASE):
+            return self._known(expr.args if expr.op == "coalesce" else case_parts(expr)[1])
+        return "string" if expr.op in TEXT_FUNCTIONS and expr.op != "length" else "number"
 
 
 def untag_sql(value: Sql, wanted: str) -> Sql:
@@ -210,6 +222,15 @@ def untag_sql(value: Sql, wanted: str) -> Sql:
         is_text = exp.EQ(this=_part(value, 1, 1), expression=exp.Literal.string('"'))
         return exp.Case(ifs=[exp.If(this=is_text, true=_part(value, 2))])
     return exp.TryCast(this=_part(value, 2), to=exp.DataType.build("timestamp"))
+
+
+def moment_sql(ticks: Sql, kind: pa.DataType, ticks_per_second: int) -> Sql:
+    """Ticks as a time of this type: a timestamp, or a number of seconds."""
+    if pa.types.is_timestamp(kind):
+        return Moment(this=ticks, unit=kind.unit, zone=kind.tz is not None)
+    # Whole numbers of seconds are whole as floats, too: nothing is lost on the way.
+    seconds = exp.Div(this=exp.Cast(this=ticks, to=_DOUBLE), expression=constant(float(ticks_per_second)), typed=False)
+    return exp.Cast(this=seconds, to=_WHOLE) if pa.types.is_integer(kind) else seconds
 
 
 def tag_sql(value: Sql, kind: Kind) -> Sql:

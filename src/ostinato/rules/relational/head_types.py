@@ -7,16 +7,27 @@ elements.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from ostinato.core.expressions import ARITHMETIC, NUMERIC_FUNCTIONS, Call, Expr, Literal, Variable
+from ostinato.core.expressions import (
+    ARITHMETIC,
+    CASE,
+    NUMERIC_FUNCTIONS,
+    STRING_FUNCTIONS,
+    Call,
+    Expr,
+    Literal,
+    Variable,
+)
 from ostinato.core.types import check_expression
 from ostinato.errors import QueryError
 from ostinato.rules.relational.kinds import TERM, Kind, common_type, type_family
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
+
+TEXT_FUNCTIONS = (*STRING_FUNCTIONS, "substring", "replace")
 
 
 @dataclass(frozen=True)
@@ -150,15 +161,27 @@ def value_kind(expr: Expr, kinds: Mapping[str, Kind]) -> Kind:
             raise QueryError("rules can compare times, but not calculate with them", span=expr.span)
         whole = all(kind is not TERM and pa.types.is_integer(kind) for kind in inner)
         return pa.int64() if whole else pa.float64()
-    if expr.op in ("lower", "upper", "trim", "concat"):
+    if expr.op in TEXT_FUNCTIONS:
         return pa.string()
     if expr.op == "coalesce":
         return _common(inner)
+    if expr.op == CASE:
+        return _common([value_kind(value, kinds) for value in case_parts(expr)[1]])
     return pa.bool_()
 
 
-def _common(kinds: Iterable[Kind]) -> Kind:
-    first, *rest = kinds
+def case_parts(expr: Call) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+    """The conditions of a CASE, and its values, that of ELSE last."""
+    *branches, otherwise = expr.args
+    return tuple(branches[::2]), (*branches[1::2], otherwise)
+
+
+def _common(kinds: Sequence[Kind]) -> Kind:
+    """One type for all values. A TERM among others becomes what they are."""
+    typed = [kind for kind in kinds if kind is not TERM]
+    if all(pa.types.is_null(kind) for kind in typed):
+        return TERM if len(typed) < len(kinds) else pa.null()
+    first, *rest = typed
     for kind in rest:
         first = common_type(first, kind)
     return first

@@ -22,12 +22,14 @@ from ostinato.rules.relational.expressions import (
     equality,
     greatest,
     integer,
+    moment_sql,
     table,
 )
 from ostinato.rules.relational.kinds import REF, TERM
 from ostinato.rules.relational.match_plan import FlatMatch, MatchPlan
 from ostinato.rules.relational.plan_types import PlanTypes
 from ostinato.rules.relational.sql_names import ColumnNames, matched_table, new_table, stream_table
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import AbsoluteTimer, RelativeTimer
 
 BUCKET = "#bucket"
@@ -97,6 +99,8 @@ class SqlGenerator:
         if isinstance(node, cera.Rename):
             names = self._new_names(node)
             return [names.get(name, name) for name in self.columns(node.input)]
+        if isinstance(node, cera.Stamp):
+            return [*self.columns(node.input), *(self.names.variable(n.time_variable(*time)) for time in node.times)]
         if isinstance(node, cera.AntiJoin):
             return self.columns(node.left)
         assert isinstance(node, cera.Select | cera.At | cera.Union)
@@ -134,6 +138,14 @@ class SqlGenerator:
             return self._all(node, self._over(node.input)).where(self._conditions(node))
         if isinstance(node, cera.Project):
             return self._all(node, self._over(node.input))
+        if isinstance(node, cera.Stamp):
+            kind, second = self.plan_types.moment, self.ticks_per_second
+            times = [
+                exp.alias_(moment_sql(self.time(ident, side), kind, second), self.names.variable(name), quoted=True)
+                for side, ident in node.times
+                for name in [n.time_variable(side, ident)]
+            ]
+            return self._all(node.input, self._over(node.input)).select(*times)
         if isinstance(node, cera.Rename):
             names = self._new_names(node)
             shown = [exp.alias_(column(name), names.get(name, name), quoted=True) for name in self.columns(node.input)]

@@ -14,6 +14,7 @@ from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.relational.head_types import HeadColumn, head_columns
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, common_type, null_as_text, type_family
 from ostinato.rules.relational.match_plan import MatchPlan, plan_match
+from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import Condition, Data, Temporal
 
 
@@ -26,6 +27,7 @@ class PlanTypes:
     kinds: dict[str, Mapping[str, Kind]] = field(default_factory=dict)
     head_columns: dict[str, list[HeadColumn]] = field(default_factory=dict)  # by the definition of the rule
     derived: dict[str, dict[str, Kind]] = field(default_factory=dict)  # label -> attributes
+    moment: Kind = None  # of the times of events as values
 
     def kinds_of(self, node: cera.Node) -> Mapping[str, Kind]:
         """What the variables of a node hold."""
@@ -40,6 +42,8 @@ class PlanTypes:
             return {
                 name: left[name] if left.get(name) is not TERM else right.get(name, TERM) for name in node.schema.data
             }
+        if isinstance(node, cera.Stamp):
+            return {**self.kinds_of(node.input), **{n.time_variable(*time): self.moment for time in node.times}}
         if isinstance(node, cera.AntiJoin):
             return self.kinds_of(node.left)
         if isinstance(node, cera.Project):
@@ -49,9 +53,14 @@ class PlanTypes:
         return self.kinds_of(below[0]) if below else {}
 
 
-def infer_types(plan: RulePlan, incoming: Attributes, patterns: Mapping[cera.CelStream, Attributes]) -> PlanTypes:
-    """`patterns`: what the matches of each CEL query hold. Raises QueryError where a rule cannot fit the events."""
-    types = PlanTypes()
+def infer_types(
+    plan: RulePlan, incoming: Attributes, patterns: Mapping[cera.CelStream, Attributes], moment: Kind
+) -> PlanTypes:
+    """`patterns`: what the matches of each CEL query hold; `moment`: what the times of events are as values.
+
+    Raises QueryError where a rule cannot fit the events.
+    """
+    types = PlanTypes(moment=moment)
     named = _identified_points(plan.query_plan)
     waiting = list(plan.query_plan.definitions)
     recursive = {rule.head.label for group in plan.groups if group.recursive for rule in group.rules}

@@ -82,7 +82,9 @@ def bind_program(
     ticks = columns.times.ticks_per_second
     try:
         patterns = {each: PatternStream(each.query, columns.attributes, ticks) for each in _cel_streams(plan)}
-        types = infer_types(plan, columns.attributes, {each: found.attributes for each, found in patterns.items()})
+        moment = columns.times.answer_type(whole=_whole_seconds(plan))
+        found = {each: stream.attributes for each, stream in patterns.items()}
+        types = infer_types(plan, columns.attributes, found, moment)
         definitions = {each.name: each.node for each in plan.query_plan.definitions}
         generator = SqlGenerator(types, ticks, definitions, near=near)
         generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)

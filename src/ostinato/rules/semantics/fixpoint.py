@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from fractions import Fraction
 from typing import TypedDict, Unpack
 
 from ostinato.core.expression_interpreter import evaluate_expression
@@ -20,7 +21,8 @@ from ostinato.patterns.semantics.derivations import to_nanoseconds
 from ostinato.rules.semantics.head_terms import TracedSubstitution, construct_terms, evaluate_value
 from ostinato.rules.semantics.simulation import Substitution, merge_consistent, substitutions
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.terms.data import DataTerm
+from ostinato.rules.syntax.variables import used_times
+from ostinato.rules.terms.data import Child, DataTerm
 from ostinato.rules.terms.event import IntervalEvent
 
 __all__ = ["IntervalEvent", "derived_events", "fixpoint"]
@@ -38,6 +40,11 @@ def _no_patterns(query: n.CelPattern) -> Iterable[IntervalEvent]:
     raise DataError("a rule with a cel pattern needs its matches", fix=f"say what `{query.query}` matches")
 
 
+def as_number(seconds: Fraction) -> Child:
+    """Whole seconds are whole numbers."""
+    return int(seconds) if seconds.denominator == 1 else float(seconds)
+
+
 def fixpoint(
     strata: Strata,
     events: Iterable[IntervalEvent],
@@ -45,12 +52,16 @@ def fixpoint(
     patterns: Patterns = _no_patterns,
     ticks_per_second: int = SECOND,
     max_rounds: int = 1_000,
+    moment: Callable[[Fraction], Child] = as_number,
 ) -> frozenset[IntervalEvent]:
-    """M_{P,E} (Definition 0.10): stratum by stratum, each repeated until nothing new happens."""
+    """M_{P,E} (Definition 0.10): stratum by stratum, each repeated until nothing new happens.
+
+    `moment` is what the time of an event is as a value, from its seconds.
+    """
     happening = frozenset(events)
     for rules in strata:
         for _ in range(max_rounds):
-            more = _Consequences(happening, patterns, ticks_per_second).of(rules)
+            more = _Consequences(happening, patterns, ticks_per_second, moment).of(rules)
             if more <= happening:
                 break
             happening |= more
@@ -68,6 +79,7 @@ class _Options(TypedDict, total=False):
     patterns: Patterns
     ticks_per_second: int
     max_rounds: int
+    moment: Callable[[Fraction], Child]
 
 
 def derived_events(
@@ -85,6 +97,7 @@ class _Consequences:
     happening: frozenset[IntervalEvent]
     patterns: Patterns
     ticks_per_second: int
+    moment: Callable[[Fraction], Child]
 
     def of(self, rules: Iterable[n.NormalRule]) -> frozenset[IntervalEvent]:
         return frozenset(event for rule in rules for event in self._derive(rule))
@@ -97,11 +110,24 @@ class _Consequences:
             answers = [TracedSubstitution(sigma) for sigma in sigmas]
             for collect, found in zip(rule.collects, collected, strict=True):
                 answers = list(_collect(answers, trace[collect.window], found))
+            answers = [self._with_times(each, trace, rule) for each in answers]
             for negation, found in zip(rule.negations, negated, strict=True):
                 answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
             answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in rule.where)]
             begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
             yield from (IntervalEvent(begin, end, term) for term in construct_terms(rule.head, answers, rule.collects))
+
+    def _with_times(self, answer: TracedSubstitution, trace: Trace, rule: n.NormalRule) -> TracedSubstitution:
+        """The times of events as values: `begin(i)` and `end(i)`."""
+        events = {**trace}
+        for collect, event in zip(rule.collects, answer.collected, strict=True):
+            if collect.ident is not None:
+                events[collect.ident] = event
+        times = {}
+        for side, ident in used_times(rule):
+            tick = events[ident].begin if side == "begin" else events[ident].end
+            times[n.time_variable(side, ident)] = self.moment(Fraction(tick, self.ticks_per_second))
+        return TracedSubstitution({**answer.sigma, **times}, answer.collected)
 
     # Event queries and timers: Figures 12 and 13
 

@@ -147,7 +147,8 @@ def _aggregate(term: n.Aggregate, group: Sequence[TracedSubstitution], collects:
 
 
 def _binds(collect: n.While, names: Iterable[str]) -> bool:
-    return not set(names).isdisjoint(bound_by(collect.term, collect.bound))
+    times = [] if collect.ident is None else [n.time_variable(side, collect.ident) for side in ("begin", "end")]
+    return not set(names).isdisjoint([*bound_by(collect.term, collect.bound), *times])
 
 
 def _bound(name: str) -> Callable[[TracedSubstitution], Child | None]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from ostinato.core import expressions as ex
-from ostinato.core.text.build import FUNCTIONS, SharedBuilder, unquote_name
+from ostinato.core.text.build import FUNCTIONS, SharedBuilder, flat_call, unquote_name
 from ostinato.core.text.grammar import token_span, unquote
 from ostinato.core.units import nanoseconds
 from ostinato.errors import QueryError, Span, did_you_mean
@@ -27,10 +27,17 @@ class _Terms(SharedBuilder):
     """Query terms and construct terms."""
 
     argument = "var X"
+    functions: ClassVar[dict[str, tuple[int, float]]] = {**FUNCTIONS, "substring": (2, 3), "replace": (3, 3)}
 
     def rlike(self, span: Span, *_: object) -> ex.Expr:
         reason = "event rules have no RLIKE: databases do not agree on regular expressions"
         raise QueryError(reason, span=span, fix="use LIKE")
+
+    def joined(self, span: Span, left: ex.Expr, right: ex.Expr) -> ex.Expr:
+        return flat_call("concat", (left, right), span)
+
+    def event_time(self, span: Span, side: Token, ident: Token) -> ex.Expr:
+        return ex.Variable(n.time_variable(side.lower(), unquote_name(ident)), span)
 
     # Query terms.
 
@@ -62,6 +69,8 @@ class _Terms(SharedBuilder):
         return n.Const(token.type == "TRUE", span)
 
     def bind(self, span: Span, name: Token, term: n.QueryTerm | None) -> n.Bind:
+        if n.as_time(unquote_name(name)) is not None:
+            raise QueryError(f"{name} is the time of an event", span=token_span(name), fix="choose another name")
         return n.Bind(unquote_name(name), term, span)
 
     def desc(self, span: Span, term: n.QueryTerm) -> n.Desc:

@@ -132,7 +132,8 @@ def _bound(name: str | None) -> str:
 
 
 def _variable(name: str) -> str:
-    return f"var {quote_name(name)}"
+    time = n.as_time(name)
+    return f"var {quote_name(name)}" if time is None else f"{time[0]}({_ident(time[1])})"
 
 
 def _ident(name: str) -> str:

@@ -142,6 +142,17 @@ def aggregate_variable(place: int) -> str:
     return f"\0{place}"
 
 
+def time_variable(side: str, ident: str) -> str:
+    """The variable that stands for `begin(i)` or `end(i)`: the time of an event, as a value."""
+    return f"{side}({ident})"
+
+
+def as_time(name: str) -> tuple[str, str] | None:
+    """Side and identifier, where a variable stands for the time of an event."""
+    side, bracket, ident = name.partition("(")
+    return (side, ident[:-1]) if bracket and side in ("begin", "end") and ident.endswith(")") else None
+
+
 ConstructTerm = Make | Value | All | Aggregate | Combined
 
 

@@ -78,6 +78,12 @@ def _uses(term: n.ConstructTerm | n.Condition) -> Iterator[tuple[str, Span]]:
         yield from ((order.name, order.span) for order in term.order_by)
 
 
+def used_times(rule: n.NormalRule) -> tuple[tuple[str, str], ...]:
+    """Side and identifier of each time of an event that the head or a condition reads as a value."""
+    names = [name for part in (rule.head, *rule.where) for name in used_variables(part)]
+    return tuple(time for name in dict.fromkeys(names) if (time := n.as_time(name)) is not None)
+
+
 def outer_variables(term: n.ConstructTerm) -> list[str]:
     """The variables outside of `all` and aggregates, in the order of the text."""
     if isinstance(term, n.Value):
