@@ -97,13 +97,14 @@ LOGIC = ("and", "or", "not")
 TESTS = ("in", "like", "rlike", "is_null", "is_true")
 NUMERIC_FUNCTIONS = ("neg", "abs", "round", "floor", "ceil", "sqrt")
 STRING_FUNCTIONS = ("lower", "upper", "trim", "length", "concat")
+STRING_EDITS = ("substring", "replace")  # in event rules alone
 OTHER_FUNCTIONS = ("coalesce",)
 FIELD = "field"  # `x.s.a` is FIELD of `x.s` and the literal 'a'
 CASTS = ("cast", "try_cast")  # of a value to the type that a literal names
 CASE = "case"  # of condition, value, condition, value, … and the value where none of them holds
 OPERATORS = (
     *(COMPARISONS + ARITHMETIC + LOGIC + TESTS + NUMERIC_FUNCTIONS + STRING_FUNCTIONS + OTHER_FUNCTIONS + CASTS),
-    *(FIELD, CASE),
+    *(*STRING_EDITS, FIELD, CASE),
 )
 COUNT_DISTINCT = "count_distinct"
 AGGREGATE_FUNCTIONS = ("count", "sum", "avg", "min", "max", "first", "last")

@@ -298,9 +298,8 @@ class _Writer:
     def _condition(self, idents: Sequence[str]) -> n.Condition:
         kind = pick(self.draw, "temporal", "data", "data", "temporal", "or", "not", "time")
         if kind == "time":
-            return n.Data(
-                Call(pick(self.draw, *COMPARISONS), (self._time(idents), Literal(self.draw(st.integers(0, 40)))))
-            )
+            other = pick(self.draw, Literal(self.draw(st.integers(0, 40))), self._time(idents))
+            return n.Data(Call(pick(self.draw, *COMPARISONS), (self._time(idents), other)))
         if kind == "temporal" and len(idents) > 1:
             return self._temporal(idents)
         if kind in ("or", "not") and len(idents) > 1:

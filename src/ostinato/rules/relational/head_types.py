@@ -16,6 +16,7 @@ from ostinato.core.expressions import (
     ARITHMETIC,
     CASE,
     NUMERIC_FUNCTIONS,
+    STRING_EDITS,
     STRING_FUNCTIONS,
     Call,
     Expr,
@@ -27,7 +28,7 @@ from ostinato.errors import QueryError
 from ostinato.rules.relational.kinds import TERM, Kind, common_type, type_family
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
 
-TEXT_FUNCTIONS = (*STRING_FUNCTIONS, "substring", "replace")
+TEXT_FUNCTIONS = (*STRING_FUNCTIONS, *STRING_EDITS)
 
 
 @dataclass(frozen=True)
