@@ -163,7 +163,9 @@ def check_rules(
         against = f", fits the {format_count(len(schema), 'column')} of {', '.join(file.name for file in files)}"
     print_warnings(program)
     number = len(program.program.rules)
-    derives = ", ".join(program.derived)
+    derives = ", ".join(program.derived) or "nothing that is shown"
+    if program.private:
+        derives += f" (private: {', '.join(program.private)})"
     reads = ", ".join(program.incoming) or "nothing"
     return f"ok: {number} rule{'s' if number != 1 else ''}, derives {derives} from {reads}{against}"
 

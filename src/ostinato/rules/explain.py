@@ -59,7 +59,7 @@ def _strata(plan: RulePlan) -> list[str]:
             parts.append(f"{rules} to its fixpoint" if group.recursive else rules)
         lines.append(f"{number}: {'; '.join(parts)}")
     incoming = ", ".join(sorted(plan.strata.incoming)) or "none"
-    return [*lines, f"events that come in: {incoming}"]
+    return [*lines, f"events that come in: {incoming}", *plan.outputs.describe()]
 
 
 def _is_computed(definition: Definition) -> bool:

@@ -43,19 +43,28 @@ class RuleProgram:
 
     @property
     def derived(self) -> list[str]:
-        """The labels of events that rules derive."""
-        return sorted(self._plan.strata.derived)
+        """The labels of events that rules derive and answers show."""
+        return sorted(self._plan.strata.derived - self._plan.outputs.private)
+
+    @property
+    def private(self) -> list[str]:
+        """The labels of events that rules derive for other rules alone (PRIVATE)."""
+        return sorted(self._plan.outputs.private)
 
     @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
         from ostinato.rules.explain import unbounded_pattern_warnings
+        from ostinato.rules.plan.outputs import unread_private_labels
 
         return [
             f"rule {each.rule.number} ({each.rule.head.label}) can never hold: its times contradict each other"
             for each in self._plan.translated
             if each.bounds.contradictory
-        ] + unbounded_pattern_warnings(self._plan)
+        ] + [
+            *unread_private_labels(self._plan.outputs, self._plan.strata.read),
+            *unbounded_pattern_warnings(self._plan),
+        ]
 
     @overload
     def detect(

@@ -223,6 +223,9 @@ def test_check_says_what_is_derived_from_what(folder: Path) -> None:
     assert result.stdout == "ok: 3 rules, derives avg_temp, burnt_down, fire from smoke, temp\n"
     assert "fits the 6 columns of events.jsonl" in run("check", "plant.rules", "-i", "events.jsonl").stdout
     assert run("check", "--language", "rules", "-q", FIRE).exit_code == 0
+    private = f"PRIVATE {FIRE} DETECT alarm {{ }} ON event f: fire {{{{ }}}} END"
+    told = run("check", "--language", "rules", "-q", private).stdout
+    assert told == "ok: 2 rules, derives alarm (private: fire) from smoke, temp\n"
     never = FIRE.replace("event t:", "event i: timer:from-end [event s, 9 sec], event t:").replace(
         "s before", "i before s, s before"
     )

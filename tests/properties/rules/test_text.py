@@ -176,12 +176,26 @@ def _combined(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-def _ruleset(rules: list[tuple[n.Make, n.Body]]) -> n.Ruleset:
-    return n.Ruleset(tuple(n.Rule(head, body, number) for number, (head, body) in enumerate(rules, 1)))
+limits = st.builds(
+    n.OutputLimit,
+    st.integers(1, 10**9),
+    st.builds(n.Duration, st.integers(1, 10**18)),
+    st.lists(names, max_size=2, unique=True).map(tuple),
+)
+
+
+def _ruleset(rules: list[tuple[n.Make, n.Body, bool, n.OutputLimit | None]]) -> n.Ruleset:
+    return n.Ruleset(
+        tuple(
+            n.Rule(head, body, number, private, limit) for number, (head, body, private, limit) in enumerate(rules, 1)
+        )
+    )
 
 
 bodies: st.SearchStrategy[n.Body] = st.recursive(atoms, _combined, max_leaves=4)
-programs = st.lists(st.tuples(_made(constructs), bodies), min_size=1, max_size=2).map(_ruleset)
+programs = st.lists(
+    st.tuples(_made(constructs), bodies, st.booleans(), st.none() | limits), min_size=1, max_size=2
+).map(_ruleset)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, Variable
+from ostinato.rules.plan.outputs import copied_attributes
 from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.terms.data import from_row
@@ -96,8 +97,24 @@ def _program(
             rules.append(_Writer(draw, dict(schema), nested, known).recursive(label))
             known = _more(rules, known)
         strata.append(rules)
+    strata = [_with_output(draw, rules, last=rules is strata[-1]) for rules in strata]
     numbers = count(1)
     return [[replace(rule, number=next(numbers)) for rule in rules] for rules in strata]
+
+
+def _with_output(draw: Draw, rules: list[n.NormalRule], *, last: bool) -> list[n.NormalRule]:
+    """The rules of a label, sometimes private where others follow that may read it, or with a limit."""
+    if not last and pick(draw, False, False, False, True):
+        return [replace(rule, private=True) for rule in rules]
+    if pick(draw, True, True, False):
+        return rules
+    shown = [{label: name for name, label in copied_attributes(rule.head)} for rule in rules]
+    by = [label for label in "kv" if all(label in each for each in shown) and pick(draw, True, True, False)]
+    most, per = pick(draw, 1, 1, 2), _duration(pick(draw, 5, 2, 10, 30))
+    return [
+        replace(rule, limit=n.OutputLimit(most, per, tuple(dict.fromkeys(each[label] for label in by))))
+        for rule, each in zip(rules, shown, strict=True)
+    ]
 
 
 def _more(rules: Sequence[n.NormalRule], known: frozenset[IntervalEvent] | None) -> frozenset[IntervalEvent] | None:
@@ -112,6 +129,8 @@ def program(strata: Strata) -> n.Ruleset:
                 rule.head,
                 n.Conjunction((*rule.events, *rule.timers, *rule.collects, *rule.negations), rule.where),
                 rule.number,
+                rule.private,
+                rule.limit,
             )
             for rules in strata
             for rule in rules

@@ -138,6 +138,12 @@ PROGRAMS = {
     """,
 }
 
+PROGRAMS["outputs"] = """
+    PRIVATE DETECT many { k { var K }, v { var V } } ON event i: a {{ k {{ var K }}, v {{ var V }} }} END
+    DETECT few { k { var K }, v { var V } } AT MOST 1 PER 10 sec PER var K
+    ON event i: many {{ k {{ var K }}, v {{ var V }} }} END
+    DETECT fewer { n { var V + 1 } } AT MOST 2 PER 20 sec ON event i: b {{ v {{ var V }} }} END
+"""
 PROGRAMS["patterns"] = """
     DETECT burst { k { var K } }
     ON event p: cel "SELECT x.k AS k WHERE a AS x ; b AS y WITHIN 3 EVENTS" {{ k { var K } }} END

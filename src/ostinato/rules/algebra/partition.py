@@ -11,9 +11,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
-from ostinato.core.expressions import Variable
+from ostinato.rules.plan.outputs import copied_attributes, rate_limit
 from ostinato.rules.plan.strata import label_uses
-from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, Make, NormalRule, Value
+from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, NormalRule
 
 _MOST = 1_000  # ways to choose a key that are looked at
 
@@ -97,7 +97,9 @@ def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collectio
     derived = {other.head.label for other in component}
     literals = [query.term for query in (*rule.events, *rule.collects, *rule.negations)]
     bound = [(term.label, _bound(term, plain if term.label not in derived else None)) for term in literals]
-    bound.append((rule.head.label, _copied_attributes(rule.head)))
+    limit = rate_limit(rule)  # what counts together stays together
+    carried = [pair for pair in copied_attributes(rule.head) if limit is None or pair[1] in limit.by]
+    bound.append((rule.head.label, carried))
     found: list[Choice] = []
     for name in {name: None for name, _ in bound[0][1]}:
         places = [[attribute for other, attribute in pairs if other == name] for _, pairs in bound]
@@ -121,19 +123,6 @@ def _bound(term: Element, plain: Collection[str] | None) -> list[tuple[str, str]
         and len(child.children) == 1
         and isinstance(child.children[0], Bind)
         and child.children[0].term is None
-    ]
-
-
-def _copied_attributes(head: Make) -> list[tuple[str, str]]:
-    labels = [child.label for child in head.children if isinstance(child, Make)]
-    return [
-        (child.children[0].expr.name, child.label)
-        for child in head.children
-        if isinstance(child, Make)
-        and labels.count(child.label) == 1
-        and len(child.children) == 1
-        and isinstance(child.children[0], Value)
-        and isinstance(child.children[0].expr, Variable)
     ]
 
 

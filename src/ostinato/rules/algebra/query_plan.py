@@ -14,6 +14,7 @@ from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
 from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
 from ostinato.rules.algebra.translate import translate
 from ostinato.rules.plan.normal_form import normalise
+from ostinato.rules.plan.outputs import Outputs, label_outputs
 from ostinato.rules.plan.strata import Group, Strata, stratify
 from ostinato.rules.syntax.nodes import NormalRule, Ruleset
 
@@ -34,6 +35,7 @@ class RulePlan:
     translated: tuple[TranslatedRule, ...]  # in the order of evaluation
     query_plan: Plan
     relevance: Mapping[str, Relevance]
+    outputs: Outputs
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -44,7 +46,8 @@ def plan_program(program: Ruleset, longest: float = inf, since: Mapping[int, int
     """`longest`: how many nanoseconds an incoming event lasts at most, where that is known. `since`: by the numbers
     of rules, the deployment they came with."""
     came = since or {}
-    strata = stratify(normalise(program))
+    rules = normalise(program)
+    strata, outputs = stratify(rules), label_outputs(rules)
     durations: dict[str, float] = {}
 
     def lasts(stream: Stream) -> float:
@@ -63,7 +66,7 @@ def plan_program(program: Ruleset, longest: float = inf, since: Mapping[int, int
             # Events of a label that rules derive may also come in.
             durations[label] = max(known, durations.get(label, longest))
     plan = materialise((each.rule.number, each.rewritten) for each in translated)
-    return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan))
+    return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan), outputs)
 
 
 def _translate_rule(rule: NormalRule, lasts: Callable[[Stream], float], since: int) -> TranslatedRule:

@@ -28,7 +28,8 @@ class AnswerBuilder:
         self.bound, self.interned = bound, interned
         self.schema = bound.answer_schema
         self.moment = bound.columns.times.scalar(whole=bound.whole_seconds)
-        kinds = bound.sql.plan_types.derived
+        private = bound.sql.plan.outputs.private
+        kinds = {label: of for label, of in bound.sql.plan_types.derived.items() if label not in private}
         self.places = {label: _places(of, bound.sql.output) for label, of in kinds.items()}
         few = {label: [self._decoder(kind) for kind in of.values()] for label, of in kinds.items()}
         self.decoders = {label: of for label, of in few.items() if None not in of and self.moment is not None}

@@ -32,6 +32,7 @@ from ostinato.rules.limits import RuleLimits
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
+from ostinato.rules.runtime.rate_limits import RateLimiter
 from ostinato.rules.runtime.times import TimeColumns
 from ostinato.rules.runtime.unknown_labels import missing_label_warnings
 from ostinato.rules.syntax.nodes import Ruleset
@@ -63,6 +64,7 @@ class RuleEngine:
         self._steps: StepEvaluator
         self._answers: AnswerBuilder
         self._quick: QuickReader | None = None
+        self._limiter: RateLimiter | None = None
         self._nothing: pa.Table | None = None  # an answer without events
         if schema is not None:
             self._bind(StreamBinding.of(self._unbound, schema, final=True))
@@ -304,11 +306,13 @@ class RuleEngine:
     def _answer(self) -> pa.Table:
         """Derived events in the columns of the answer."""
         assert self._binding is not None
-        found = self._steps.live.take()
+        found = [each for each in self._steps.live.take() if each[0] in self._answers.places]
         if not found and self._nothing is not None:
             return self._nothing
-        self.derived += sum(len(rows) for _, rows in found)
         answer = self._answers.build(found)
+        if self._limiter is not None:
+            answer = self._limiter.let_through(answer)
+        self.derived += len(answer)
         for name in self._binding.untyped:
             answer = answer.set_column(answer.schema.get_field_index(name), name, pa.nulls(len(answer)))
         self._steps.live.forget(self.now)
@@ -338,6 +342,9 @@ class RuleEngine:
     def _use(self, binding: StreamBinding, steps: StepEvaluator) -> None:
         self._binding, self._steps, self._nothing = binding, steps, None
         self._answers = AnswerBuilder(binding.program, steps.interned)
+        limits = binding.program.sql.plan.outputs.limits
+        shown = {} if self._limiter is None else self._limiter.shown
+        self._limiter = RateLimiter(limits, binding.program.columns.times, shown) if limits or shown else None
         self._quick = None if steps.engines else QuickReader.of(binding, steps.live, self.options)
 
     def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
@@ -395,6 +402,8 @@ class RuleEngine:
         meta["deployed"] = [[part.name, part.text, part.since] for part in deployed]
         meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}
         meta["unread"] = self.unread
+        if self._limiter is not None:
+            meta["shown"] = [[list(key), ends] for key, ends in self._limiter.shown.items()]
         if self._binding is None:
             return Snapshot(meta, {}, {}).to_bytes()
         meta |= {"final": self._binding.final, "assuming": self._binding.assuming}
@@ -434,6 +443,8 @@ class RuleEngine:
             binding = StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **known)
             engine._bind(binding)
             load_state(engine._steps, saved, engine.now)
+            if engine._limiter is not None:
+                engine._limiter.shown = {tuple(key): ends for key, ends in meta.get("shown", [])}
             engine._late_rows = [saved.tables["late"]] if "late" in saved.tables else []
             engine._ready = [saved.tables["ready"]] if "ready" in saved.tables else []
         if program is not None:

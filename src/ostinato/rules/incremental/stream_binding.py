@@ -139,7 +139,8 @@ class StreamBinding:
         """Columns of the answer whose type is not known yet."""
         if self.final:
             return []
-        derived = self.program.sql.plan_types.derived.values()
+        sql = self.program.sql
+        derived = [types for label, types in sql.plan_types.derived.items() if label not in sql.plan.outputs.private]
         kinds = {name: [types[name] for types in derived if name in types] for types in derived for name in types}
         return [
             name for name, each in kinds.items() if all(kind is not None and pa.types.is_null(kind) for kind in each)

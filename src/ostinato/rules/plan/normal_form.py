@@ -67,6 +67,8 @@ def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, 
         negations=tuple(literal for literal in whiles if literal.negated),
         where=where,
         number=rule.number,
+        private=rule.private,
+        limit=rule.limit,
         span=rule.span,
     )
 

@@ -34,6 +34,7 @@ class Strata:
     strata: tuple[tuple[Group, ...], ...]
     derived: frozenset[str]  # labels of the heads
     incoming: Mapping[str, Span]  # labels that are only queried, with their first use
+    read: frozenset[str]  # labels that rules query
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -117,7 +118,8 @@ def stratify(rules: Sequence[NormalRule]) -> Strata:
     for use in (use for found in reads for use in found):
         if use.label not in makers:
             incoming.setdefault(use.label, use.span)
-    return Strata(tuple(map(tuple, strata)), frozenset(makers), incoming)
+    read = frozenset(use.label for found in reads for use in found)
+    return Strata(tuple(map(tuple, strata)), frozenset(makers), incoming, read)
 
 
 def _components(edges: Sequence[Sequence[int]]) -> list[list[int]]:

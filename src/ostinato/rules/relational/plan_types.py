@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -198,10 +198,12 @@ def _check_condition(condition: Condition, kinds: Mapping[str, str]) -> None:
             _check_condition(part, kinds)
 
 
-def output_schema(types: PlanTypes) -> pa.Schema:
-    """The columns of the answer besides type, begin and end: those of all derived labels."""
+def output_schema(types: PlanTypes, private: Collection[str] = ()) -> pa.Schema:
+    """The columns of the answer besides type, begin and end: those of all derived labels that are not private."""
     columns: dict[str, Kind] = {}
     for label, attributes in types.derived.items():
+        if label in private:
+            continue
         for name, kind in attributes.items():
             shown = pa.string() if kind is TERM else kind
             before = columns.get(name, shown)

@@ -49,7 +49,7 @@ class SqlProgram:
 
     @cached_property
     def output(self) -> pa.Schema:
-        return output_schema(self.plan_types)
+        return output_schema(self.plan_types, self.plan.outputs.private)
 
     def definitions_of(self, group: int) -> list[Definition]:
         """The definitions of a group of rules, in order: its rules, and the points that are first used there."""
@@ -158,6 +158,8 @@ class SqlProgram:
         """All derived events in the columns of the answer: type, begin, end, attributes."""
         arms: list[exp.Query] = []
         for label in labels:
+            if label in self.plan.outputs.private:
+                continue
             made = self.plan_types.derived[label]
             columns = Attributes.of(made).columns
             shown: list[Sql] = []
@@ -170,6 +172,8 @@ class SqlProgram:
                 shown.append(exp.alias_(value, field.name, quoted=True))
             name = exp.alias_(constant(label), "type", quoted=True)
             arms.append(exp.select(name, *_times(), *shown).from_(table(derived_table(label))))
+        if not arms:
+            return exp.select(*(exp.alias_(exp.Null(), name) for name in ("type", "begin", "end"))).where(exp.false())
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
 
 

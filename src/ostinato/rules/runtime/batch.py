@@ -10,6 +10,7 @@ from ostinato.rules.relational.evaluate import evaluate_program
 from ostinato.rules.relational.sql_names import INCOMING
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.duckdb_store import DuckDBStore, connect
+from ostinato.rules.runtime.rate_limits import RateLimiter
 
 
 def detect_table(
@@ -26,4 +27,6 @@ def detect_table(
     store = DuckDBStore(connect(threads), generator.names, lambda stream: bound.patterns[stream].match_all(events))
     store.provide(INCOMING, events)
     answer = evaluate_program(bound.sql, store, limits, natively=True)
-    return bound.answer(store.arrow(write_sql(answer, "duckdb")), ordered=ordered)
+    derived = bound.answer(store.arrow(write_sql(answer, "duckdb")), ordered=ordered)
+    shown = bound.sql.plan.outputs.limits
+    return RateLimiter(shown, bound.columns.times).let_through(derived) if shown else derived

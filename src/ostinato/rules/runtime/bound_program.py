@@ -89,7 +89,7 @@ def bind_program(
         generator = SqlGenerator(types, ticks, definitions, near=near)
         generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)
         sql = SqlProgram(plan, types, generator, columns.attributes)
-        output_schema(types)  # whether the columns of all labels go together
+        output_schema(types, plan.outputs.private)  # whether the columns of all labels go together
     except QueryError as error:
         raise error.within(text) from None
     return BoundProgram(sql, columns, _whole_seconds(plan), patterns)

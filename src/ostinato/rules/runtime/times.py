@@ -152,6 +152,12 @@ class TimeColumns:
             return int if pa.types.is_timestamp(self.type) else None
         return MICRO.__rfloordiv__ if self._gives_integers(whole) else MICRO.__rtruediv__
 
+    def answer_ticks(self, column: pa.ChunkedArray) -> Int64:
+        """The ticks of a column that `values` made."""
+        if pa.types.is_temporal(self.type):
+            return np.asarray(column.cast(pa.int64()).to_numpy(), np.int64)
+        return np.asarray(np.rint(column.to_numpy() * MICRO), np.int64)
+
     def answer_type(self, *, whole: bool) -> pa.DataType:
         if pa.types.is_temporal(self.type):
             return self.type

@@ -186,8 +186,19 @@ class Builder(_Terms):
     def program(self, _: Span, *rules: n.Rule) -> n.Ruleset:
         return n.Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
 
-    def rule(self, span: Span, head: n.Make, body: n.Body) -> n.Rule:
-        return n.Rule(head, body, span=span)
+    def rule(
+        self, span: Span, private: Token | None, head: n.Make, limit: n.OutputLimit | None, body: n.Body
+    ) -> n.Rule:
+        return n.Rule(head, body, private=private is not None, limit=limit, span=span)
+
+    def limit(self, span: Span, most: Token, per: n.Duration, *by: ex.Variable) -> n.OutputLimit:
+        if not most.isdigit() or int(most) < 1:
+            raise QueryError("a limit is a whole number of events", span=token_span(most), fix="write: at most 1 per …")
+        if not per.nanoseconds:
+            reason = "a limit needs a time, and this is none"
+            raise QueryError(reason, span=span, fix=f"write, for example, at most {most} per 5 min")
+        _check_unique([(variable.name, variable.span) for variable in by])
+        return n.OutputLimit(int(most), per, tuple(variable.name for variable in by), span)
 
     def conditioned(self, span: Span, body: n.Body, where: tuple[n.Condition, ...]) -> n.Body:
         if isinstance(body, n.Conjunction | n.Disjunction):

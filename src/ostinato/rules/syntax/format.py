@@ -21,7 +21,15 @@ def program_text(program: n.Ruleset) -> str:
 def rule_text(rule: n.Rule | n.NormalRule) -> str:
     """DETECT, ON and END on lines of their own, and one line for each query of the body."""
     body = rule.body if isinstance(rule, n.Rule) else _body_of(rule)
-    return f"DETECT {construct_text(rule.head)}\nON {_body(body, ' ' * 3)}\nEND"
+    private = "PRIVATE " if rule.private else ""
+    limit = f"\n{limit_text(rule.limit)}" if rule.limit is not None else ""
+    return f"{private}DETECT {construct_text(rule.head)}{limit}\nON {_body(body, ' ' * 3)}\nEND"
+
+
+def limit_text(limit: n.OutputLimit) -> str:
+    """`AT MOST 1 PER 5 min PER var S`."""
+    by = f" PER {', '.join(map(_variable, limit.by))}" if limit.by else ""
+    return f"AT MOST {limit.most} PER {_duration(limit.per)}{by}"
 
 
 def _body_of(rule: n.NormalRule) -> n.Conjunction:

@@ -26,6 +26,8 @@ _WORDING = Wording(
     expected=(
         ({"_DETECT"}, "DETECT"),
         ({"_ON"}, "ON"),
+        ({"_PER"}, "per"),
+        ({"_MOST"}, "most"),
         ({"_WHILE"}, "a query: event i: …, while i: …, and { … } or or { … }"),
         ({"_TIMER"}, 'label {{ … }}, timer:from-end [ … ] or cel "…"'),
         ({"NOT", "_COLLECT"}, "not or collect"),
@@ -65,6 +67,7 @@ _KEYWORDS = {
     **{"_DETECT": "DETECT", "_ON": "ON", "_END": "END", "_EVENT": "event", "_WHILE": "while", "_AND": "and"},
     **{"_OR": "or", "NOT": "not", "_COLLECT": "collect", "COLLECT_ALONE": "collect", "_WHERE": "where", "_VAR": "var"},
     **{"_TIMER": "timer:", "_CEL": "cel", "_ALL": "all", "_GROUP": "group by", "_ORDER": "order by", "_BY": "by"},
+    **{"PRIVATE": "PRIVATE", "_AT": "at most", "_MOST": "most", "_PER": "per"},
     **{"ASC": "asc", "DESC": "desc", "_IN": "in", "_LIKE": "like", "_BETWEEN": "between"},
 }
 
@@ -226,7 +229,7 @@ def _no_var(place: ErrorPlace) -> Advice | None:
 
 def _single_pieces(place: ErrorPlace) -> Advice | None:
     """Where only one thing may come, what it looks like whole."""
-    if place.accepts == {"_ON"}:
+    if place.accepts == {"_ON", "_AT"}:
         return Advice(place.reason, "write DETECT … ON … END")
     if place.found == "," and "_END" in place.accepts:
         return Advice(place.reason, "put several queries in and { …, … }")

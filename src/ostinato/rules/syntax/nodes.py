@@ -286,12 +286,24 @@ Body = Atom | Conjunction | Disjunction
 
 
 @dataclass(frozen=True)
+class OutputLimit:
+    """`at most 1 per 5 minutes per var S`: what the answer shows of the events of a label, for each value of `by`."""
+
+    most: int
+    per: Duration
+    by: tuple[str, ...] = ()
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Rule:
-    """`DETECT head ON body END`; `number` counts from 1 in the text."""
+    """`DETECT head ON body END`; `number` counts from 1 in the text. `private`: no answer shows what it derives."""
 
     head: Make
     body: Body
     number: int = 1
+    private: bool = False
+    limit: OutputLimit | None = None
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -316,4 +328,6 @@ class NormalRule:
     negations: tuple[While, ...] = ()
     where: tuple[Condition, ...] = ()
     number: int = 1
+    private: bool = False
+    limit: OutputLimit | None = None
     span: Span = field(default=NOWHERE, compare=False)

@@ -23,7 +23,7 @@ from ostinato.spark.rules.columns import label_column, to_answer
 from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
 from ostinato.spark.rules.prefilter import required_columns, required_rows
 from ostinato.spark.rules.sql import run_in_sql
-from ostinato.spark.rules.task import UNIT, UnitTask
+from ostinato.spark.rules.task import UNIT, LimitTask, UnitTask
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -43,8 +43,21 @@ def detect_batch(
     for unit in units:
         if not unit.keys:
             own = unit_program(program, unit, columns, schema).bind() if keyed else bound
-            parts.append(to_answer(run_in_sql(own, frame), bound))
+            parts.append(_limited(to_answer(run_in_sql(own, frame), bound), own, bound))
     return reduce(lambda one, other: one.unionAll(other), parts)
+
+
+def _limited(derived: DataFrame, rules: BoundProgram, bound: BoundProgram) -> DataFrame:
+    """What output limits let through: the events of a limited label are all in one task, the others where they are."""
+    from pyspark.sql import functions as f
+
+    limits = rules.sql.plan.outputs.limits
+    if not limits:
+        return derived
+    limited = column("type").isin(list(limits))
+    spread = derived.repartition(f.when(limited, f.xxhash64(column("type"))).otherwise(f.spark_partition_id()))
+    task = LimitTask(limits, bound.columns.times, bound.answer_schema)
+    return map_in_arrow(spread, task, spark_type(bound.answer_schema))
 
 
 def _in_tasks(

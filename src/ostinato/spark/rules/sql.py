@@ -20,6 +20,7 @@ from ostinato.spark.rules.columns import match_terms, pattern_matches, read_even
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+_CONSTRAINTS = "spark.sql.constraintPropagation.enabled"
 _MANY = 500  # readings of incoming events in one plan, beyond which Spark plans longer than it works
 
 # Events that differ in nothing else may differ in microseconds.
@@ -142,9 +143,16 @@ class SparkStore:
 def _made_now(frame: DataFrame) -> DataFrame:
     """The rows of a frame, without how they were made.
 
-    Columns are renamed: Spark keeps what it knows about them across a checkpoint, and cannot plan a union with them.
+    Spark keeps what it knows about columns across a checkpoint, and cannot plan a union with them: so it shall find
+    out nothing, and columns are renamed.
     """
-    made = frame.localCheckpoint()
+    settings = frame.sparkSession.conf
+    known = settings.get(_CONSTRAINTS, "true")
+    settings.set(_CONSTRAINTS, "false")
+    try:
+        made = frame.localCheckpoint()
+    finally:
+        settings.set(_CONSTRAINTS, known or "true")
     return made.select(*(column(name).alias(name) for name in made.columns))
 
 

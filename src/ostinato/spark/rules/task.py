@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import DataError
+from ostinato.rules.plan.outputs import RateLimit
 from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.batch import detect_table
 from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
 from ostinato.rules.runtime.pattern_stream import PatternStream
+from ostinato.rules.runtime.rate_limits import RateLimiter
+from ostinato.rules.runtime.times import TimeColumns
 from ostinato.spark.rules.placement import UnitProgram, conform_answer
 
 UNIT = "#unit"  # the column with the number of the unit that a row goes to
@@ -46,6 +49,21 @@ class UnitTask:
             return detect_table(rules.bind(), rows, threads=1, ordered=False)  # Spark has a task for each core
         except DataError as error:
             raise without_row(error) from None
+
+
+@dataclass(frozen=True)
+class LimitTask:
+    """What output limits let through, in a task that has all events of the labels that it has."""
+
+    limits: Mapping[str, RateLimit]
+    times: TimeColumns
+    schema: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        derived = [pa.Table.from_batches([batch]).cast(self.schema) for batch in batches]
+        if derived:
+            shown = RateLimiter(self.limits, self.times).let_through(pa.concat_tables(derived))
+            yield from shown.to_batches(max_chunksize=_OUTPUT)
 
 
 DOCUMENT_SCHEMA = pa.schema({LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64(), "c0": pa.string()})
