@@ -14,22 +14,11 @@ from ostinato.errors import LimitError
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import correlated_queries, queries
-from support.generators.cel_streams import Row, streams, table
+from support.generators.cel_streams import Pieces, Row, in_pieces, pieces, streams, table
 from support.named_queries import name_queries
 
 pytestmark = pytest.mark.slow
-pieces = st.lists(st.tuples(st.sampled_from(("table", "list", "dicts")), st.integers(0, 6)), max_size=5)
-Pieces = list[tuple[str, int]]
 FEW = ost.Limits(matches=10_000, memory=64 << 20)
-
-
-def in_pieces(rows: list[Row], cut: Pieces) -> list[Any]:
-    """Rows in pieces, each as something that can be pushed; the last ones one at a time."""
-    at, found = 0, list[Any]([table([])])
-    for way, size in [*cut, ("dicts", len(rows))]:
-        piece, at = rows[at : at + size], at + size
-        found += piece if way == "dicts" else [table(piece) if way == "table" or not piece else piece]
-    return found
 
 
 def check(named: dict[str, PatternQuery], rows: list[Row], cut: Pieces, **options: Any) -> None:

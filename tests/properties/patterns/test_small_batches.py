@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -17,7 +16,7 @@ from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
 from support.generators.cel import queries
-from support.generators.cel_streams import SCHEMA, Row, streams, table
+from support.generators.cel_streams import Row, streams, table, typed_streams
 
 pytestmark = pytest.mark.slow
 sizes = st.lists(st.integers(0, 8), max_size=6)
@@ -51,12 +50,6 @@ def test_any_query(query: Query, rows: list[Row], cut: list[int]) -> None:
     check(compiled, table(rows), cut)
 
 
-KINDS = {
-    "ts": st.sampled_from([pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("s", "UTC"), pa.int32()]),
-    "type": st.sampled_from([pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]),
-    "k": st.sampled_from([pa.int64(), pa.string(), pa.large_string(), pa.float64(), pa.timestamp("us")]),
-    "v": st.sampled_from([pa.int64(), pa.float64(), pa.int8(), pa.float32()]),
-}
 TEXTS = [
     "A AS x ; B AS y FILTER x.v > 0 AND y.v <= 1 WITHIN 3 seconds",
     "A AS x ; B AS y FILTER x.k = y.k AND x.v < 2 WITHIN 5 EVENTS",
@@ -65,33 +58,6 @@ TEXTS = [
     "SELECT NXT * WHERE A ; B PARTITION BY k WITHIN 4 seconds CONSUME BY ANY",
     "SELECT MAX * WHERE A+ ; B WITHIN 4 EVENTS",
 ]
-
-
-@st.composite
-def typed_streams(draw: st.DrawFn) -> pa.Table:
-    """Columns of several types, with and without NULL, perhaps out of order."""
-    rows = draw(streams(max_size=40))
-    kinds = {name: draw(kind) for name, kind in KINDS.items()}
-    if draw(st.booleans()):
-        rows = [row | {name: row[name] if row[name] is not None else row["ts"] % 2 for name in "vk"} for row in rows]
-    if draw(st.integers(0, 5)) == 0:
-        rows = draw(st.permutations(rows))
-    begin = datetime(1970, 1, 1)
-
-    def cast(name: str, value: Any) -> Any:
-        kind = kinds.get(name)
-        if value is None or kind is None:
-            return value
-        if pa.types.is_timestamp(kind):
-            return begin + timedelta(seconds=value)
-        return float(value) / 2 if pa.types.is_floating(kind) else str(value) if kind in _TEXTS else value
-
-    columns = [pa.array([cast(field.name, row[field.name]) for row in rows], kinds.get(field.name, field.type))
-               for field in SCHEMA]  # fmt: skip
-    return pa.table(columns, names=SCHEMA.names).select(draw(st.sampled_from([SCHEMA.names, ["type", *"vskmn", "ts"]])))
-
-
-_TEXTS = (pa.string(), pa.large_string())
 
 
 @settings(max_examples=200)

@@ -64,3 +64,49 @@ def streams(draw: Draw, max_size: int = 9) -> list[Row]:
 def table(rows: Iterable[Row]) -> pa.Table:
     """The same rows as Arrow data, with types even where every value is null."""
     return pa.Table.from_pylist(list(rows), schema=SCHEMA)
+
+
+pieces = st.lists(st.tuples(st.sampled_from(("table", "list", "dicts")), st.integers(0, 6)), max_size=5)
+Pieces = list[tuple[str, int]]
+
+
+def in_pieces(rows: list[Row], cut: Pieces) -> list[Any]:
+    """Rows in pieces, each as something that can be pushed; the last ones one at a time."""
+    at, found = 0, list[Any]([table([])])
+    for way, size in [*cut, ("dicts", len(rows))]:
+        piece, at = rows[at : at + size], at + size
+        found += piece if way == "dicts" else [table(piece) if way == "table" or not piece else piece]
+    return found
+
+
+KINDS = {
+    "ts": st.sampled_from([pa.int64(), pa.float64(), pa.timestamp("us"), pa.timestamp("s", "UTC"), pa.int32()]),
+    "type": st.sampled_from([pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]),
+    "k": st.sampled_from([pa.int64(), pa.string(), pa.large_string(), pa.float64(), pa.timestamp("us")]),
+    "v": st.sampled_from([pa.int64(), pa.float64(), pa.int8(), pa.float32()]),
+}
+_TEXTS = (pa.string(), pa.large_string())
+
+
+@st.composite
+def typed_streams(draw: st.DrawFn) -> pa.Table:
+    """Columns of several types, with and without NULL, perhaps out of order."""
+    rows = draw(streams(max_size=40))
+    kinds = {name: draw(kind) for name, kind in KINDS.items()}
+    if draw(st.booleans()):
+        rows = [row | {name: row[name] if row[name] is not None else row["ts"] % 2 for name in "vk"} for row in rows]
+    if draw(st.integers(0, 5)) == 0:
+        rows = draw(st.permutations(rows))
+    begin = datetime(1970, 1, 1)
+
+    def cast(name: str, value: Any) -> Any:
+        kind = kinds.get(name)
+        if value is None or kind is None:
+            return value
+        if pa.types.is_timestamp(kind):
+            return begin + timedelta(seconds=value)
+        return float(value) / 2 if pa.types.is_floating(kind) else str(value) if kind in _TEXTS else value
+
+    columns = [pa.array([cast(field.name, row[field.name]) for row in rows], kinds.get(field.name, field.type))
+               for field in SCHEMA]  # fmt: skip
+    return pa.table(columns, names=SCHEMA.names).select(draw(st.sampled_from([SCHEMA.names, ["type", *"vskmn", "ts"]])))

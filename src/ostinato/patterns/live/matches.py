@@ -14,11 +14,12 @@ from ostinato.patterns.joint_answers import QUERY, fit_to_schema, joint_schema
 
 @dataclass(frozen=True)
 class QueryMatches:
-    """The matches of one query, as a table that is made when it is asked for."""
+    """The matches of one query, as a table and as rows that are made when they are asked for."""
 
     query: str
     count: int
-    build: Callable[[], pa.Table]
+    table: Callable[[], pa.Table]
+    rows: Callable[[], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -40,31 +41,30 @@ class LiveMatches:
         self._answers, self._schemas = answers, schemas
 
     @cached_property
-    def _parts(self) -> list[QueryMatches]:
-        return [part for answers in self._answers for part in answers.expand()]
+    def _by_query(self) -> dict[str, list[QueryMatches]]:
+        found: dict[str, list[QueryMatches]] = {}
+        for answers in self._answers:
+            for part in answers.expand():
+                found.setdefault(part.query, []).append(part)
+        return found
 
     def __len__(self) -> int:
         return sum(answers.count for answers in self._answers)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        for name, table in self.tables.items():
-            for row in table.to_pylist():
-                yield {QUERY: name} | row
+        for name, parts in self._by_query.items():
+            for part in parts:
+                for row in part.rows():
+                    yield {QUERY: name} | row
 
     def counts(self) -> dict[str, int]:
         """How many matches each query has that has any."""
-        found: dict[str, int] = {}
-        for part in self._parts:
-            found[part.query] = found.get(part.query, 0) + part.count
-        return found
+        return {name: sum(part.count for part in parts) for name, parts in self._by_query.items()}
 
     @cached_property
     def tables(self) -> dict[str, pa.Table]:
         """The matches of each query that has any, with the columns of its own answer."""
-        found: dict[str, list[pa.Table]] = {}
-        for part in self._parts:
-            found.setdefault(part.query, []).append(part.build())
-        return {name: pa.concat_tables(tables) for name, tables in found.items()}
+        return {name: pa.concat_tables(part.table() for part in parts) for name, parts in self._by_query.items()}
 
     def to_arrow(self) -> pa.Table:
         """All matches as one table, as `detect_many` returns them."""

@@ -179,7 +179,7 @@ class SeparateQueries:
         self._seconds[name] += time.perf_counter() - begun
         if not len(table):
             return ()
-        return (Answers(len(table), lambda: [QueryMatches(name, len(table), lambda: table)]),)
+        return (Answers(len(table), lambda: [QueryMatches(name, len(table), lambda: table, table.to_pylist)]),)
 
     def _note(self, name: str) -> None:
         """An engine may wait for other times now."""

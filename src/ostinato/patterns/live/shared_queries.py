@@ -254,12 +254,12 @@ class SharedQueries:
         keys = {number: engines[number].stream.keys for number in engines} if self.frames.keys else {}
 
         def expand() -> list[QueryMatches]:
-            return [
-                QueryMatches(
-                    names[number], len(matches), partial(engines[number].table_of, matches, history, keys.get(number))
-                )
-                for number, matches in found.by_query()
-            ]
+            parts: list[QueryMatches] = []
+            for number, matches in found.by_query():
+                engine, given = engines[number], (matches, history, keys.get(number))
+                table, rows = partial(engine.table_of, *given), partial(engine.rows_of, *given)
+                parts.append(QueryMatches(names[number], len(matches), table, rows))
+            return parts
 
         return [Answers(len(found), expand)]
 

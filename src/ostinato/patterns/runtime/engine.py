@@ -32,6 +32,7 @@ from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
 from ostinato.patterns.runtime.tallies import matches_around
 
 _FEW_ROWS = 12  # events as dicts: so many are read one by one
+_SMALL = 1 << 20  # bytes: few matches of narrow columns take less
 _MANY = 4  # tables of matches, of one batch of events, after which it is worth counting them before going on
 _LIVE_ENGINE = "ostinato.patterns.live.engine"  # stands on this module, so it is imported when it is needed
 _AHEAD = 1 << 13  # events before and after the one at hand that are counted then
@@ -121,10 +122,22 @@ class Engine(EngineState):
 
     def answer_single(self, matches: Sequence[Matches]) -> pa.Table:
         """The answer to events that were read one by one."""
-        table = self._collect(map(self._answer, matches)) if matches else self._nothing
+        if not matches:
+            table = self._nothing
+        elif len(matches) == 1 and self._is_small(matches[0]):
+            table = self._answer(matches[0])
+        else:
+            table = self._collect(map(self._answer, matches))
         if self.history.crowded:
             self._close_history()
         return table
+
+    def _is_small(self, matches: Matches) -> bool:
+        """Whether matches are within all limits, surely."""
+        few, limits = self._few, self.options.limits
+        if few is None or not few.narrow or not few.are_few(matches):
+            return False
+        return len(matches) <= limits.matches and limits.memory >= _SMALL
 
     def read_released(self, released: ReleasedRows) -> pa.Table:
         """The answer to rows that have been put in order."""

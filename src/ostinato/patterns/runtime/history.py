@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from typing import Any
 
@@ -18,6 +18,7 @@ TIME, PLACE = "#time", "#place"
 _BLANK = pa.schema([pa.field("#blank", pa.null())])
 _NONE: Int64 = np.zeros(0, np.int64)
 _FEW = 1 << 13  # with fewer rows, looking for unneeded ones does not pay
+_FEW_CELLS = 1 << 9  # of a column, that become Python values together
 _MANY_CHUNKS = 32  # with more chunks than this, looking rows up costs more than copying them together
 
 
@@ -30,8 +31,8 @@ class History:
         self.schema = schema if schema.names else _BLANK
         self._kept_positions: Int64 = np.zeros(0, np.int64)
         self._kept: pa.Table = self.schema.empty_table()
-        self._rows: list[tuple[Any, ...]] = []  # that came one at a time, and are not in Arrow yet
-        self._row_positions: list[int] = []
+        # That came one at a time, and are not in Arrow yet; replaced, not changed but by `add`: copies share them.
+        self._rows: dict[int, tuple[Any, ...]] = {}
         self._parts: list[tuple[pa.Table, Positions]] = []  # batches, of all columns, that are not among `kept` yet
         self._part_rows = 0
         self.batch_positions: Positions = _NONE
@@ -41,15 +42,13 @@ class History:
 
     def add(self, position: int, row: tuple[Any, ...]) -> None:
         """Keep one row, between batches."""
-        self._rows.append(row)
-        self._row_positions.append(position)
+        self._rows[position] = row
 
     def _settle_rows(self) -> None:
         """Make a batch of single rows."""
-        places = np.array(self._row_positions, np.int64)
-        order = np.argsort(places)  # events that waited for earlier ones are not in order of arrival
-        rows, positions = [self._rows[place] for place in order.tolist()], places[order]
-        self._rows, self._row_positions = [], []
+        ordered = sorted(self._rows)  # events that waited for earlier ones are not in order of arrival
+        rows, positions = [self._rows[position] for position in ordered], np.array(ordered, np.int64)
+        self._rows = {}
         columns: list[pa.Array] = []
         if self.schema is not _BLANK:
             values = zip(zip(*rows, strict=True), self.schema.types, strict=True)
@@ -113,7 +112,7 @@ class History:
 
     def load_only(self, kept: pa.Table, positions: Int64) -> None:
         """Keep these rows, and no others."""
-        self._rows, self._row_positions, self._parts, self._part_rows = [], [], [], 0
+        self._rows, self._parts, self._part_rows = {}, [], 0
         self.next_prune = _FEW
         self.drop()
         self.load(kept, positions)
@@ -149,8 +148,6 @@ class History:
 
     def frozen(self) -> History:
         """The rows as they are now, whatever is forgotten later."""
-        if self._rows:
-            self._settle_rows()
         if len(self._parts) > _MANY_CHUNKS:
             self._settle()
         other = copy(self)
@@ -215,6 +212,48 @@ class History:
         else:  # much less work, where there are few positions at a time
             found = self.batch[column].chunk(0).to_numpy()[_places(self.batch_positions, positions)]
         return found
+
+    def values(self, positions: Iterable[int], column: str) -> list[Any]:
+        """The values of a column at some positions. Where there are few, that costs less than to look up rows."""
+        rows, place = self._rows, self.schema.get_field_index(column)
+        found: list[Any] = []
+        known: dict[int, Sequence[Any]] = {}  # the column of tables that were met
+        run, first = range(0), 0  # positions in one table, and that of its first row if all were in a row
+        cells: Sequence[Any] = ()
+        for position in positions:
+            row = rows.get(position)
+            if row is not None:
+                found.append(row[place])
+                continue
+            if position not in run:
+                table, first, run = self._locate(position)
+                if (number := id(table)) not in known:
+                    known[number] = _cells(table.column(column))
+                cells = known[number]
+            cell = cells[position - first]
+            found.append(cell.as_py() if isinstance(cell, pa.Scalar) else cell)
+        return found
+
+    def _locate(self, position: int) -> tuple[pa.Table, int, range]:
+        """The table of a row, how far its position is from its place there, and the positions of which that holds."""
+        for table, positions in ((self._batch, self.batch_positions), *reversed(self._parts)):
+            if table is None or not len(positions) or not positions[0] <= position <= positions[-1]:
+                continue
+            first, end = _ends(positions)
+            if end - first == len(positions):
+                return table, first, range(first, end)
+            assert not isinstance(positions, range)
+            at = int(positions.searchsorted(position))
+            if positions[at] == position:
+                return table, position - at, range(position, position + 1)
+        at = int(self._kept_positions.searchsorted(position))
+        return self._kept, position - at, range(position, position + 1)
+
+
+def _cells(column: pa.ChunkedArray) -> Sequence[Any]:
+    """A column, as Python values where that costs little."""
+    cells: Sequence[Any] = column.to_pylist() if len(column) <= _FEW_CELLS else column
+    return cells
 
 
 def _ends(positions: Positions) -> tuple[int, int]:

@@ -31,6 +31,7 @@ from ostinato.patterns.runtime.batches import Chunk, Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.extended import EXTENDED_KERNELS
+from ostinato.patterns.runtime.few_matches import FewMatches
 from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.history import PLACE, TIME, History
@@ -128,12 +129,13 @@ class EngineState:
         )
         self._begin(stream)
         self._nothing = self._no_matches(rows.schema)
+        self._few = FewMatches.of(self._answers, rows.schema, self._nothing.schema)
         self._stream = stream
 
     def twin(self, minterms: Sequence[int] = (), numbers: Collection[str] | None = None) -> Self:
         """An engine bound to the same columns, which has read nothing; `minterms` and `numbers` are as for `bind`."""
         other, stream = type(self)(self.compiled, self.options), self.stream
-        other._answers, other._nothing = self._answers, self._nothing
+        other._answers, other._nothing, other._few = self._answers, self._nothing, self._few
         other._stream = BoundQuery(
             self.compiled,
             stream.schema,
@@ -184,6 +186,7 @@ class EngineState:
             self.history.migrate_schema(self._kept_columns(schema))
         self.reorder.load(self.reorder.rows.cast(schema), self.reorder.positions)
         self._nothing = self._no_matches(schema)
+        self._few = FewMatches.of(self._answers, schema, self._nothing.schema)
 
     def _kept_columns(self, schema: pa.Schema) -> pa.Schema:
         tests = [absence.test for absence in self.compiled.trailing if absence.test is not None]
@@ -378,9 +381,18 @@ class EngineState:
         """Matches as the answer shows them, whose rows and keys are there."""
         if not len(matches):
             return self._nothing
+        if self._few is not None and self._few.are_few(matches):
+            return self._few.table(matches, history)
         by = keys.values(matches.keys) if keys is not None and self.compiled.tied_by is None else []
         table = self._answers.table(matches, history, list(by))
         return table if table.schema.equals(self._nothing.schema) else cast_answer(table, self._nothing.schema)
+
+    def rows_of(self, matches: Matches, history: History, keys: KeyTable | None) -> list[dict[str, Any]]:
+        """The same as Python values."""
+        if self._few is not None and self._few.are_few(matches):
+            return self._few.rows(matches, history)
+        rows: list[dict[str, Any]] = self.table_of(matches, history, keys).to_pylist()
+        return rows
 
     def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:
         """Those within LIMIT; partitions that have reached it are dropped."""
