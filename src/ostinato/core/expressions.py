@@ -106,10 +106,11 @@ OPERATORS = (
     *(COMPARISONS + ARITHMETIC + LOGIC + TESTS + NUMERIC_FUNCTIONS + STRING_FUNCTIONS + OTHER_FUNCTIONS + CASTS),
     *(*STRING_EDITS, FIELD, CASE),
 )
+STATISTICS = ("stddev", "median")  # in event rules alone
 COUNT_DISTINCT = "count_distinct"
 AGGREGATE_FUNCTIONS = ("count", "sum", "avg", "min", "max", "first", "last")
 PREV = "prev"  # of the round before; only in conditions inside a loop
-AGGREGATES = (*AGGREGATE_FUNCTIONS, COUNT_DISTINCT, PREV)
+AGGREGATES = (*AGGREGATE_FUNCTIONS, *STATISTICS, COUNT_DISTINCT, PREV)
 
 TRUE = Literal(True)
 FALSE = Literal(False)

@@ -275,7 +275,7 @@ def _check_regex(pattern: Expr) -> None:
 
 
 def _aggregate(call: ex.Call, kind: str) -> str:
-    if call.op in ("sum", "avg"):
+    if call.op in ("sum", "avg", *ex.STATISTICS):
         check_kind("number", call.args[0], kind, f"{call.op} needs numbers")
     if call.op in ("min", "max") and kind == "nested":
         raise QueryError(f"{call.op} needs values that have an order, and {_says(call.args[0], kind)}", span=call.span)

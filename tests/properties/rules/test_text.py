@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ostinato.core.expressions import AGGREGATE_FUNCTIONS, COMPARISONS, Call, Expr, Literal, Variable
+from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, Variable
 from ostinato.core.text.build import flat_call
 from ostinato.errors import OstinatoError, QueryError
 from ostinato.rules.plan.check import check_program
@@ -26,7 +26,9 @@ VECTOR = paths.VECTORS / "rules.json"
 WHOLE = 2**63 - 1
 
 texts = st.one_of(st.sampled_from(["", "a", "it's", 'a "b"', "a\nb"]), st.text(max_size=5))
-names = st.sampled_from(["x", "y", "T", "var", "event", "in", "Größe", "my name", "all", "where", "desc", "_1"])
+names = st.sampled_from(
+    ["x", "y", "T", "var", "event", "in", "Größe", "my name", "all", "each", "distinct", "where", "desc", "_1"]
+)
 labels = st.one_of(
     st.sampled_from(
         ["a", "temp", "@id", "a-b", "a.b", "desc", "var", "true", "not", "end", "where", "timer", "cel", "1"]
@@ -95,7 +97,8 @@ matches = st.builds(n.Element, st.just("match"), st.lists(terms, max_size=2).map
 orders = st.lists(st.builds(n.Order, names, st.booleans()), max_size=2, unique_by=lambda order: order.name).map(tuple)
 groups = st.lists(names, max_size=2, unique=True).map(tuple)
 values = st.builds(n.Value, expressions)
-aggregates = st.builds(n.Aggregate, st.sampled_from(AGGREGATE_FUNCTIONS), expressions, orders)
+overs: st.SearchStrategy[n.Over] = st.sampled_from(["all", "each", "distinct"])
+aggregates = st.builds(n.Aggregate, st.sampled_from(n.AGGREGATES), expressions, orders, overs)
 
 
 def _made(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[n.Make]:

@@ -73,7 +73,7 @@ def test_all_operators(spark: Any) -> None:
 
 @pytest.mark.usefixtures("no_adaptive_plans")
 def test_in_sql_what_has_a_key(spark: Any) -> None:
-    rules = ost.rules(PROGRAMS["joins"] + PROGRAMS["timers"])
+    rules = ost.rules(PROGRAMS["joins"] + PROGRAMS["timers"] + PROGRAMS["collects"])
     assert shown(in_sql(rules, frame(spark, EVENTS, pieces=2, seed=2)).toArrow()) == shown(rules.detect(EVENTS))
 
 

@@ -369,8 +369,13 @@ class _Writer:
         if name == "v":
             return self._of("v", ("sum", "min", "max", "first", "last")) if self.bound["v"] else self._count()
         if self.bound["w"]:
-            return self._of("w", ("avg", "sum", "min", "max", "first", "last"))
-        return n.Aggregate("avg", self._variable("v")) if self.bound["v"] else n.Value(Literal(0.5))
+            return self._of("w", ("avg", "sum", "min", "max", "first", "last", "median", "stddev"))
+        name = pick(self.draw, "avg", "median")
+        return n.Aggregate(name, self._variable("v"), over=self._over()) if self.bound["v"] else n.Value(Literal(0.5))
+
+    def _over(self) -> n.Over:
+        over: n.Over = pick(self.draw, "all", "each", "distinct", "all")
+        return over
 
     def _of(self, kind: str, aggregates: Sequence[str]) -> n.ConstructTerm:
         """A variable of the kind, something computed from it, or an aggregate."""
@@ -379,7 +384,9 @@ class _Writer:
         if form == "aggregate":
             name = pick(self.draw, *aggregates)
             order = (self._order(),) if name in ("first", "last") and pick(self.draw, False, True) else ()
-            aggregate = n.Aggregate(name, variable, order)
+            aggregate = n.Aggregate(name, variable, order, self._over())
+            if name == "stddev":  # its last digits depend on the order of the values
+                return n.Combined(Call("round", (Variable(n.aggregate_variable(0)), Literal(6))), (aggregate,))
             return self._combined(aggregate, kind) if kind != "k" and pick(self.draw, False, False, True) else aggregate
         if form == "counted" and kind == "v":
             return self._count()
@@ -401,12 +408,14 @@ class _Writer:
         op = pick(self.draw, "+", "-", "*")
         if pick(self.draw, False, True):
             return n.Combined(Call(op, (Variable(n.aggregate_variable(0)), other)), (aggregate,))
-        two = aggregate, n.Aggregate(pick(self.draw, "count", "max"), other)
+        two = aggregate, n.Aggregate(pick(self.draw, "count", "max"), other, over=self._over())
         return n.Combined(Call(op, (Variable(n.aggregate_variable(0)), Variable(n.aggregate_variable(1)))), two)
 
     def _count(self) -> n.ConstructTerm:
         kinds = [kind for kind in "kvw" if self.bound[kind]]
-        return n.Aggregate("count", self._variable(pick(self.draw, *kinds))) if kinds else n.Value(Literal(1))
+        if not kinds:
+            return n.Value(Literal(1))
+        return n.Aggregate("count", self._variable(pick(self.draw, *kinds)), over=self._over())
 
     def _order(self) -> n.Order:
         kinds = [kind for kind in "vwk" if self.bound[kind]]

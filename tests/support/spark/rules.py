@@ -86,6 +86,10 @@ PROGRAMS = {
         DETECT mean { k { var K }, mean { avg(all var V) }, most { max(all var W) }, many { count(all var V) } }
         ON and { event m: a {{ k {{ var K }} }}, event i: timer:from-start-backward [ event m, 6 sec ],
                  while i: collect event w: b {{ k {{ var K }}, v {{ var V }}, optional w {{ var W }} }} } END
+        DETECT spread { k { var K }, n { count(each 1) }, sum { sum(each var V) }, values { count(distinct var V) },
+                        half { median(each var V) }, apart { stddev(all var W) } }
+        ON and { event m: a {{ k {{ var K }} }}, event i: timer:from-start-backward [ event m, 6 sec ],
+                 while i: b {{ k {{ var K }}, v {{ var V }}, optional w {{ var W }} }} } END
         DETECT list { k { var K }, all one { v { var V }, n { count(all var U) } } order by [ var V desc ] }
         ON and { event m: c {{ k {{ var K }} }}, event i: timer:extend-begin [ event m, 8 sec ],
                  while i: collect a {{ v {{ var V }} }}, while i: collect b {{ v {{ var U }} }} } END

@@ -51,6 +51,23 @@ def test_aggregates_are_over_distinct_values_unless_events_are_named() -> None:
     assert heads(both, named=True) == {"a": 37.5, "n": 4, "s": 150}
 
 
+def test_each_counts_every_event_and_distinct_every_value_once() -> None:
+    for named in (False, True):
+        bag = "a { avg(each var T) }, n { count(each var T) }, s { sum(each var T) }, all_of_them { count(each 1) }"
+        assert heads(bag, named=named) == {"a": 37.5, "n": 4, "s": 150, "all_of_them": 4}
+        once = "n { count(distinct var T) }, s { sum(distinct var T) }, u { count(distinct var T % 3) }"
+        assert heads(once, named=named) == {"n": 3, "s": 110, "u": 2}
+
+
+def test_median_and_standard_deviation() -> None:
+    spread = "m { median(each var T) }, u { median(distinct var T) }, d { stddev(each var T) }, w { stddev(all var T) }"
+    made = heads(spread)
+    assert made == {"m": 40, "u": 40, "d": pytest.approx(12.583057), "w": pytest.approx(15.275252)}
+    assert heads("d { stddev(each var T * 0) }, e { stddev(distinct var T * 0) }") == {"d": 0}
+    with pytest.raises(QueryError, match="stddev needs numbers"):
+        heads("m { stddev(each var S) }")
+
+
 def test_first_and_last_go_by_time_and_by_what_is_asked_for() -> None:
     assert heads("f { first(all var T) }, l { last(all var T) }") == {"f": 40, "l": 20}
     ordered = "f { first(all var T order by [var T]) }, l { last(all var T order by [var T]) }"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal as OneOf
 
+from ostinato.core.expressions import variables
 from ostinato.errors import OstinatoError
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.variables import term_variables
@@ -169,8 +170,8 @@ class Stamp:
 class TemporalJoin:
     """left ⋈_{window ⊒ ident} right (Definition 0.1): what the right side has within the window.
 
-    `named` keeps the reference of what is collected, so that each event counts on its own; `timed` its times, for heads
-    that ask for the first or the last.
+    `named` keeps the reference of what is collected, so that an aggregate can count each event on its own; `timed` its
+    times, for heads that ask for the first or the last.
     """
 
     window: str
@@ -272,6 +273,20 @@ class Construct:
     def trace(self) -> frozenset[str]:
         """The variables that the events themselves bind, not what is collected."""
         return frozenset().union(*(binds for _, binds in self.traced))
+
+    def sources(self, term: n.Aggregate) -> list[Collected]:
+        """The collections that bind what an aggregate reads; all of them, where it reads no variable."""
+        names = frozenset(variables(term.expr))
+        return [each for each in self.collected if not names or each.binds & names]
+
+    def counted(self, term: n.Aggregate) -> tuple[list[str], list[str]]:
+        """What tells apart what an aggregate counts: variables, and identifiers of collected events."""
+        names, sources = sorted(variables(term.expr)), self.sources(term)
+        if term.over != "each":
+            return names, [each.ident for each in sources if each.named]
+        bound = [binds for _, binds in self.traced if not names or not binds.isdisjoint(names)]
+        known = frozenset().union(*bound, *(each.binds for each in sources)) - frozenset(names)
+        return [*names, *sorted(known)], [each.ident for each in sources]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
+from ostinato.core.expressions import variables
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.grouping import needs_event_times
+from ostinato.rules.syntax.grouping import aggregates_in, needs_event_times
 from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, RelativeTimer, While
 from ostinato.rules.syntax.variables import used_times
 
@@ -27,17 +28,20 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
     assert node is not None, "a rule without an event to begin with is refused when it is checked"
     collected: list[cera.Collected] = []
     read = frozenset(ident for _, ident in used_times(rule))
+    bags = [frozenset(variables(each.expr)) for each in aggregates_in(rule.head) if each.over == "each"]
     for collect in rule.collects:
         match, named = replace(_while_match(collect, fresh), since=since), collect.ident is not None
+        times = {n.time_variable(*time) for time in used_times(rule) if time[1] == match.ident}
+        binds = frozenset(match.schema.data) | times
+        counted = named or any(not names or names & binds for names in bags)
         timed = needs_event_times(rule.head) or match.ident in read
-        node = cera.TemporalJoin(collect.window, match.ident, node, match, named=named, timed=timed)
-        binds = {n.time_variable(*time) for time in used_times(rule) if time[1] == match.ident}
-        collected.append(cera.Collected(match.ident, named, frozenset(match.schema.data) | binds))
+        node = cera.TemporalJoin(collect.window, match.ident, node, match, named=counted, timed=timed)
+        collected.append(cera.Collected(match.ident, named, binds))
     for negation in rule.negations:
         match = replace(_while_match(negation, fresh), since=since)
         node = cera.AntiJoin(negation.window, match.ident, node, match)
-    if times := used_times(rule):
-        node = cera.Stamp(times, node)
+    if stamped := used_times(rule):
+        node = cera.Stamp(stamped, node)
     if rule.where:
         node = cera.Select(rule.where, node)
     return cera.Construct(rule.head, cera.Merge(node.schema.times, node), tuple(traced), tuple(collected))

@@ -13,10 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.core.expressions import Variable, walk
-from ostinato.rules.algebra.nodes import Collected
+from ostinato.core.expressions import Variable
+from ostinato.rules.algebra.nodes import Construct
 from ostinato.rules.incremental.host_expressions import compile_value
 from ostinato.rules.relational.head_types import (
+    CALCULATING,
     HeadColumn,
     aggregate_kind,
     element_values,
@@ -28,7 +29,9 @@ from ostinato.rules.relational.head_types import (
 from ostinato.rules.relational.kinds import TERM, Kind, type_family
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
 from ostinato.rules.syntax.variables import outer_variables
-from ostinato.rules.terms.data import Child, sort_key, to_json
+from ostinato.rules.terms.data import Child, sort_key, to_json, value_key
+
+LARGE = 1e150  # a number whose square might be beyond all floats
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,7 @@ class HeadCompiler:
     """Compiles the parts of a head. `variable` and `time` name the columns of variables and of times."""
 
     kinds: Mapping[str, Kind]
-    collected: Sequence[Collected]
+    node: Construct
     variable: Callable[[str], str]
     time: Callable[[str, str], str]
 
@@ -124,31 +127,29 @@ class HeadCompiler:
     # Aggregates
 
     def _aggregate(self, term: Aggregate) -> Maker:
-        """Over the distinct bindings of the argument's variables."""
-        names = list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-        sources = [each for each in self.collected if not names or each.binds & set(names)]
         expr = term.expr
-        reads_number = term.name in ("sum", "avg") and isinstance(expr, Variable) and self.kinds[expr.name] is TERM
+        reads_number = term.name in CALCULATING and isinstance(expr, Variable) and self.kinds[expr.name] is TERM
         value = compile_value(expr, self.kinds)
         if term.name in ("first", "last"):
-            return self._extreme(term, value, sources)
-        columns = [self.variable(name) for name in names]
-        columns += [self.time(each.ident, "ref") for each in sources if each.named]
+            return self._extreme(term, value)
+        names, refs = self.node.counted(term)
+        columns = [*map(self.variable, names), *(self.time(ident, "ref") for ident in refs)]
         finish = _AGGREGATES[term.name]
 
         def aggregate(rows: Sequence[Row]) -> Any:
-            distinct = {tuple([row.codes[column] for column in columns]): row for row in rows}
-            values = [found for row in distinct.values() if (found := value(row.values)) is not None]
+            counted = {tuple([row.codes[column] for column in columns]): row for row in rows}
+            values = [found for row in counted.values() if (found := value(row.values)) is not None]
             if reads_number:
                 values = [float(each) for each in values if _is_number(each)]
+            if term.over == "distinct":
+                values = list({value_key(each): each for each in values}.values())
             return finish(values)
 
         return aggregate
 
-    def _extreme(
-        self, term: Aggregate, value: Callable[[Mapping[str, Any]], Any], sources: Sequence[Collected]
-    ) -> Maker:
-        times = [self.time(each.ident, side) for each in sources for side in ("end", "begin")]
+    def _extreme(self, term: Aggregate, value: Callable[[Mapping[str, Any]], Any]) -> Maker:
+        idents = [each.ident for each in self.node.sources(term)]
+        times = [self.time(ident, side) for ident in idents for side in ("end", "begin")]
 
         def extreme(rows: Sequence[Row]) -> Any:
             found = [(each, row) for row in rows if (each := value(row.values)) is not None]
@@ -207,6 +208,22 @@ def _sum(values: Sequence[Any]) -> Any:
     return math.fsum(map(float, values))
 
 
+def _deviation(values: Sequence[Any]) -> float | None:
+    if len(values) < 2 or any(abs(value) >= LARGE for value in values):
+        return None
+    floats = list(map(float, values))
+    mean = math.fsum(floats) / len(floats)
+    return math.sqrt(math.fsum((each - mean) ** 2 for each in floats) / (len(floats) - 1))
+
+
+def _median(values: Sequence[Any]) -> float | None:
+    if not values:
+        return None
+    floats = sorted(map(float, values))
+    found = floats[(len(floats) - 1) // 2] / 2 + floats[len(floats) // 2] / 2
+    return None if found != found else found
+
+
 _AGGREGATES: dict[str, Callable[[Sequence[Any]], Any]] = {
     "count": len,
     "sum": _sum,
@@ -216,6 +233,8 @@ _AGGREGATES: dict[str, Callable[[Sequence[Any]], Any]] = {
         if values
         else None
     ),
+    "stddev": _deviation,
+    "median": _median,
     "min": lambda values: min(values, key=sort_key, default=None),
     "max": lambda values: max(values, key=sort_key, default=None),
 }

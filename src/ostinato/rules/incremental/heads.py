@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.core.expressions import Variable, walk
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.incremental.arm_code import ArmCode, Host, Operand, PointPlan
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, TRUTH, WHOLE, code_kind, decode_value, encode_value
@@ -24,14 +23,14 @@ from ostinato.rules.incremental.host_values import NeedsHostError
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way
 from ostinato.rules.kernels import layout as k
-from ostinato.rules.relational.head_types import HeadColumn, aggregate_kind
+from ostinato.rules.relational.head_types import CALCULATING, HeadColumn, aggregate_kind
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.nodes import Aggregate, Combined, ConstructTerm, Make, Value, as_time
 from ostinato.rules.syntax.variables import outer_variables, used_variables
 
-_NAMES = {"count": k.COUNT_ALL, "sum": k.SUM, "avg": k.AVG, "min": k.MIN, "max": k.MAX}
-_NAMES |= {"first": k.FIRST_OF, "last": k.LAST_OF}
+_KERNELS = {"count": k.COUNT_ALL, "sum": k.SUM, "avg": k.AVG, "min": k.MIN, "max": k.MAX}
+_KERNELS |= {"first": k.FIRST_OF, "last": k.LAST_OF}
 
 
 @dataclass(eq=False)
@@ -182,26 +181,32 @@ class HeadPlanner:
     def _result(self, expressions: Expressions, way: Way, group: GroupArm, term: Aggregate) -> Operand:
         """The slot that an aggregate is going to be in."""
         _, columns = way
-        names = list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-        sources = [each for each in self.node.collected if not names or each.binds & set(names)]
+        names, refs = self.node.counted(term)
         value = expressions.value(term.expr)
-        if value is not None and term.name in ("sum", "avg"):
+        if value is not None and term.name in CALCULATING:
             value = expressions.as_family(value, "number")
         plain = value is not None and value.coded in (WHOLE, FLOAT, TRUTH, MOMENT)
-        if value is None or term.order_by or not (plain or term.name == "count" or value.coded == NOTHING):
+        if (
+            value is None
+            or term.order_by
+            or term.name not in _KERNELS
+            or not (plain or term.name == "count" or value.coded == NOTHING)
+        ):
             raise NeedsHostError
-        if term.name in ("sum", "avg") and value.coded not in (WHOLE, FLOAT, NOTHING):
+        if term.name in CALCULATING and value.coded not in (WHOLE, FLOAT, NOTHING):
             raise NeedsHostError
         distinct = [group.column(columns[self.names.variable(name)].slot) for name in names]
         order: list[int] = []
         if term.name in ("first", "last"):
-            times = [self.names.time(each.ident, side) for each in sources for side in ("end", "begin")]
+            idents = [each.ident for each in self.node.sources(term)]
+            times = [self.names.time(ident, side) for ident in idents for side in ("end", "begin")]
             order = [group.column(columns[time].slot) for time in times]
+        elif term.over == "distinct":
+            distinct = [group.column(value.slot)]
         else:
-            refs = [self.names.time(each.ident, REF) for each in sources if each.named]
-            distinct += [group.column(columns[ref].slot) for ref in refs]
+            distinct += [group.column(columns[self.names.time(ident, REF)].slot) for ident in refs]
         slot = expressions.arm.frame.slot()
-        spec = [_NAMES[term.name], group.column(value.slot), int(value.coded == FLOAT), distinct, order, slot]
+        spec = [_KERNELS[term.name], group.column(value.slot), int(value.coded == FLOAT), distinct, order, slot]
         group.aggregates.append(spec)
         kind = aggregate_kind(term, self.kinds)
         if term.name == "sum" and value.coded == WHOLE:
@@ -223,7 +228,7 @@ class HeadPlanner:
     # Groups in Python
 
     def _compiler(self) -> HeadCompiler:
-        return HeadCompiler(self.kinds, self.node.collected, self.names.variable, self.names.time)
+        return HeadCompiler(self.kinds, self.node, self.names.variable, self.names.time)
 
     def _read(self) -> set[str]:
         return set(used_variables(self.node.head))

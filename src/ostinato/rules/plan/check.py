@@ -90,10 +90,16 @@ class _Branch:
         for term in _terms(head):
             if isinstance(term, n.Value | n.Aggregate | n.Combined):
                 check_expression(term.expr, condition=False)
-            if isinstance(term, n.All | n.Aggregate) and not used_variables(term) and not self.collected:
-                what = "all" if isinstance(term, n.All) else f"{term.name}(all …)"
-                fix = "name one: all var X" if isinstance(term, n.All) else f"name one: {term.name}(all var X)"
+            if isinstance(term, n.All | n.Aggregate) and not used_variables(term) and not self._counts_events(term):
+                over = "all" if isinstance(term, n.All) else term.over
+                what = over if isinstance(term, n.All) else f"{term.name}({over} …)"
+                fix = f"name one: {over} var X" if isinstance(term, n.All) else f"name one: {term.name}({over} var X)"
                 raise QueryError(f"`{what}` goes over no variable", span=term.span, fix=fix)
+
+    def _counts_events(self, term: n.All | n.Aggregate) -> bool:
+        """Whether a term without variables has events to count."""
+        over = "all" if isinstance(term, n.All) else term.over
+        return bool(self.collected) if over == "all" else over == "each" and bool(self.rule.collects)
 
     def check_idents(self) -> None:
         rule = self.rule

@@ -42,6 +42,18 @@ class Int64Sum(exp.Expression, exp.AggFunc):
     arg_types: ClassVar[dict[str, bool]] = {"this": True}
 
 
+class Deviation(exp.Expression, exp.AggFunc):
+    """The standard deviation of a sample of floats; NULL where one is so large that its square might be infinite."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
+class Median(exp.Expression, exp.AggFunc):
+    """Half of each of the two floats in the middle, which may be one."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True}
+
+
 _TRY = {"+": "TRY_ADD", "-": "TRY_SUBTRACT", "*": "TRY_MULTIPLY"}
 
 
@@ -86,6 +98,21 @@ def _spark_sum(generator: Any, node: Int64Sum) -> str:
     return f"TRY_CAST(SUM(CAST({generator.sql(node, 'this')} AS DECIMAL(38, 0))) AS BIGINT)"
 
 
+def _deviation(generator: Any, node: Deviation) -> str:
+    value = generator.sql(node, "this")
+    small = f"ABS({value}) < 1e150"
+    return f"CASE WHEN BOOL_AND({small}) THEN STDDEV_SAMP({value}) FILTER (WHERE {small}) END"
+
+
+def _median(quantile: str) -> Any:
+    def write(generator: Any, node: Median) -> str:
+        value = generator.sql(node, "this")
+        low, high = quantile.format(value), quantile.format(f"-({value})")
+        return f"NULLIF({low} / 2 - {high} / 2, CAST('NaN' AS DOUBLE))"
+
+    return write
+
+
 def _element(function: str) -> Any:
     return lambda generator, node: f"{function}({generator.sql(node, 'this')}, {generator.sql(node, 'place')})"
 
@@ -127,6 +154,8 @@ class _DuckGenerator(DuckDBGenerator):
         ListElement: _element("LIST_EXTRACT"),
         Int64Arithmetic: _duck_whole,
         Int64Sum: _duck_sum,
+        Deviation: _deviation,
+        Median: _median("QUANTILE_DISC({}, 0.5)"),
         Moment: _duck_moment,
     }
 
@@ -138,6 +167,8 @@ class _SparkGenerator(SparkGenerator):
         ListElement: _element("TRY_ELEMENT_AT"),
         Int64Arithmetic: _spark_whole,
         Int64Sum: _spark_sum,
+        Deviation: _deviation,
+        Median: _median("PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY {})"),
         Moment: _spark_moment,
         exp.TryCast: _spark_try_cast,
     }

@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.core.expressions import Variable, walk
+from ostinato.core.expressions import STATISTICS, Variable
 from ostinato.rules.algebra.nodes import Construct, Merge
-from ostinato.rules.relational.dialects import Int64Sum, ListElement, OrderedList
+from ostinato.rules.relational.dialects import Deviation, Int64Sum, ListElement, Median, OrderedList
 from ostinato.rules.relational.expressions import (
     ExpressionSql,
     Sql,
@@ -32,6 +32,7 @@ from ostinato.rules.relational.expressions import (
     untag_sql,
 )
 from ostinato.rules.relational.head_types import (
+    CALCULATING,
     HeadColumn,
     aggregate_kind,
     element_values,
@@ -203,12 +204,11 @@ class _Construction:
         return self._join_queries(level, base.subquery("i"))
 
     def _aggregate(self, term: Aggregate, level: _Level) -> Sql:
-        generator = self.generator
-        names = list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-        sources = [each for each in self.node.collected if not names or each.binds & set(names)]
+        generator, node = self.generator, self.node
+        names, refs = node.counted(term)
         columns = [generator.names.variable(name) for name in names]
         value, kind = self.expressions.value(term.expr), value_kind(term.expr, self.kinds)
-        if term.name in ("sum", "avg") and isinstance(term.expr, Variable) and self.kinds[term.expr.name] is TERM:
+        if term.name in CALCULATING and isinstance(term.expr, Variable) and self.kinds[term.expr.name] is TERM:
             value = untag_sql(value, "number")
         if term.name in ("first", "last"):
             keys = [
@@ -218,7 +218,8 @@ class _Construction:
             ]
             columns += [generator.names.variable(order.name) for order in term.order_by]
             if not term.order_by:
-                times = [generator.names.time(each.ident, side) for each in sources for side in ("end", "begin")]
+                idents = [each.ident for each in node.sources(term)]
+                times = [generator.names.time(ident, side) for ident in idents for side in ("end", "begin")]
                 keys = [exp.Ordered(this=column(time), desc=False) for time in times]
                 columns += times
             keys += [exp.Ordered(this=each, desc=False) for each in sort_keys(value.copy(), kind)]
@@ -227,16 +228,27 @@ class _Construction:
         elif kind is TERM and term.name in ("min", "max"):
             keys = [exp.Ordered(this=each, desc=False) for each in sort_keys(value.copy(), kind)]
             found = ListElement(this=OrderedList(this=value, keys=keys), place=integer(1 if term.name == "min" else -1))
+        elif term.over == "distinct":
+            name = f"#value {value.sql()}"
+            different = exp.select(*map(column, level.keys), exp.alias_(value, name, quoted=True))
+            found = self._adding_up(term, column(name))
+            return self._add(level, different.distinct().from_(table(BASE)), [*level.keys, name], found)
         else:
-            columns += [generator.names.time(each.ident, REF) for each in sources if each.named]
-            whole = pa.types.is_integer(aggregate_kind(term, self.kinds))
-            added = Int64Sum if whole else exp.Sum
-            found = {"count": exp.Count, "sum": added, "avg": exp.Avg, "min": exp.Min, "max": exp.Max}[term.name](
-                this=value
-            )
+            columns += [generator.names.time(ident, REF) for ident in refs]
+            found = self._adding_up(term, value)
         wanted = list(dict.fromkeys([*level.keys, *columns]))
         distinct = exp.select(*map(column, wanted)).distinct().from_(table(BASE))
         return self._add(level, distinct, wanted, found)
+
+    def _adding_up(self, term: Aggregate, value: Sql) -> Sql:
+        if term.name in STATISTICS:
+            value = exp.cast(value, "double")
+        whole = pa.types.is_integer(aggregate_kind(term, self.kinds))
+        made: dict[str, type[exp.AggFunc]] = {
+            **{"count": exp.Count, "sum": Int64Sum if whole else exp.Sum, "avg": exp.Avg},
+            **{"min": exp.Min, "max": exp.Max, "stddev": Deviation, "median": Median},
+        }
+        return made[term.name](this=value)
 
     def _add(self, level: _Level, source: exp.Select, distinct_on: Sequence[str], value: Sql) -> Sql:
         """A column computed for each group of the level, in the query over `source` that others may share."""

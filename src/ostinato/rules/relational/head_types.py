@@ -16,6 +16,7 @@ from ostinato.core.expressions import (
     ARITHMETIC,
     CASE,
     NUMERIC_FUNCTIONS,
+    STATISTICS,
     STRING_EDITS,
     STRING_FUNCTIONS,
     Call,
@@ -28,6 +29,7 @@ from ostinato.errors import QueryError
 from ostinato.rules.relational.kinds import TERM, Kind, common_type, type_family
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
 
+CALCULATING = ("sum", "avg", *STATISTICS)  # aggregates of numbers alone
 TEXT_FUNCTIONS = (*STRING_FUNCTIONS, *STRING_EDITS)
 
 
@@ -137,7 +139,7 @@ def aggregate_kind(term: Aggregate, kinds: Mapping[str, Kind]) -> Kind:
     inner = value_kind(term.expr, kinds)
     if term.name == "count":
         return pa.int64()
-    if term.name == "avg":
+    if term.name in ("avg", *STATISTICS):
         return pa.float64()
     if term.name == "sum":
         return pa.int64() if inner is not TERM and pa.types.is_integer(inner) else pa.float64()

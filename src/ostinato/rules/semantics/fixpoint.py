@@ -115,7 +115,7 @@ class _Consequences:
                 answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
             answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in rule.where)]
             begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
-            yield from (IntervalEvent(begin, end, term) for term in construct_terms(rule.head, answers, rule.collects))
+            yield from (IntervalEvent(begin, end, term) for term in construct_terms(rule, answers))
 
     def _with_times(self, answer: TracedSubstitution, trace: Trace, rule: n.NormalRule) -> TracedSubstitution:
         """The times of events as values: `begin(i)` and `end(i)`."""

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any, TypeVar
 
 from ostinato.core.expression_interpreter import evaluate_expression
@@ -13,7 +14,7 @@ from ostinato.core.expressions import Expr, Variable, to_text, variables, walk
 from ostinato.errors import DataError
 from ostinato.rules.semantics.simulation import Substitution
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.variables import term_variables as bound_by
+from ostinato.rules.syntax.variables import bound_variables
 from ostinato.rules.terms.data import Child, DataTerm, is_absent, sort_key, to_json
 from ostinato.rules.terms.event import IntervalEvent
 
@@ -28,10 +29,11 @@ class TracedSubstitution:
     collected: tuple[IntervalEvent, ...] = ()
 
 
-def construct_terms(head: n.Make, answers: Iterable[TracedSubstitution], collects: Sequence[n.While]) -> set[DataTerm]:
-    """One term for each binding of the variables outside `all` (explicit grouping)."""
+def construct_terms(rule: n.NormalRule, answers: Iterable[TracedSubstitution]) -> set[DataTerm]:
+    """One term for each binding of the variables of the head outside `all` (explicit grouping)."""
+    head = rule.head
     return {
-        DataTerm(head.label, tuple(child for part in head.children for child in _built(part, group, collects)))
+        DataTerm(head.label, tuple(child for part in head.children for child in _built(part, group, rule)))
         for group in _groups(answers, free_variables(head))
     }
 
@@ -61,19 +63,19 @@ def free_variables(term: n.ConstructTerm) -> tuple[str, ...]:
     return ()
 
 
-def _built(term: n.ConstructTerm, group: Sequence[TracedSubstitution], collects: Sequence[n.While]) -> list[Child]:
+def _built(term: n.ConstructTerm, group: Sequence[TracedSubstitution], rule: n.NormalRule) -> list[Child]:
     """What the term adds to the children of its parent: nothing, where all of its content is unbound."""
     if isinstance(term, n.Make):
-        children = tuple(child for part in term.children for child in _built(part, group, collects))
+        children = tuple(child for part in term.children for child in _built(part, group, rule))
         return [DataTerm(term.label, children)] if children or not term.children else []
     if isinstance(term, n.All):
-        return [child for each in _instances(term, group) for child in _built(term.term, each, collects)]
+        return [child for each in _instances(term, group) for child in _built(term.term, each, rule)]
     if isinstance(term, n.Aggregate):
-        found = _aggregate(term, group, collects)
+        found = _aggregate(term, group, rule)
     else:
         sigma = dict(group[0].sigma)
         if isinstance(term, n.Combined):
-            made = {name: _aggregate(each, group, collects) for name, each in term.by_variable.items()}
+            made = {name: _aggregate(each, group, rule) for name, each in term.by_variable.items()}
             sigma |= {name: value for name, value in made.items() if value is not None}
         found = evaluate_value(term.expr, sigma)
     return [] if found is None else [found]
@@ -123,11 +125,19 @@ def _ordered(items: Sequence[T], keys: Sequence[tuple[Callable[[T], Child | None
 # Aggregates -----------------------------------------------------------------------------------------------------------
 
 
-def _aggregate(term: n.Aggregate, group: Sequence[TracedSubstitution], collects: Sequence[n.While]) -> Any:
-    """Over the distinct bindings of the argument's variables; `collect event w` lets each event count on its own."""
-    names = sorted(variables(term.expr))
+def _aggregate(term: n.Aggregate, group: Sequence[TracedSubstitution], rule: n.NormalRule) -> Any:
+    """Over the different bindings of the argument's variables (`all`), where `collect event w` lets each event count on
+    its own; over all ways in which the events that bind them match (`each`); or over different values (`distinct`)."""
+    names, collects = sorted(variables(term.expr)), rule.collects
     sources = [index for index, collect in enumerate(collects) if not names or _binds(collect, names)]
-    counted = [index for index in sources if collects[index].ident is not None]
+    counted = sources if term.over == "each" else [index for index in sources if collects[index].ident is not None]
+    if term.over == "each":
+        bound = [set(bound_variables(query)) for query in rule.events]
+        bound = [each for each in bound if not names or each & set(names)]
+        bound += [set(bound_variables(collects[index])) for index in sources]
+        own = sorted(set(names).union(*bound))
+    else:
+        own = names
 
     def times(answer: TracedSubstitution) -> list[tuple[int, int]]:
         return [(answer.collected[index].end, answer.collected[index].begin) for index in sources]
@@ -141,14 +151,17 @@ def _aggregate(term: n.Aggregate, group: Sequence[TracedSubstitution], collects:
         values = list(_values(term.expr, ranked))
         return values[0 if term.name == "first" else -1] if values else None
     distinct = {
-        (_binding(answer, names), tuple(answer.collected[index] for index in counted)): answer for answer in group
+        (_binding(answer, own), tuple(answer.collected[index] for index in counted)): answer for answer in group
     }
-    return _AGGREGATES[term.name](list(_values(term.expr, distinct.values())))
+    values = list(_values(term.expr, distinct.values()))
+    if term.over == "distinct":
+        values = list({to_json(value): value for value in values}.values())
+    return _AGGREGATES[term.name](values)
 
 
 def _binds(collect: n.While, names: Iterable[str]) -> bool:
     times = [] if collect.ident is None else [n.time_variable(side, collect.ident) for side in ("begin", "end")]
-    return not set(names).isdisjoint([*bound_by(collect.term, collect.bound), *times])
+    return not set(names).isdisjoint([*bound_variables(collect), *times])
 
 
 def _bound(name: str) -> Callable[[TracedSubstitution], Child | None]:
@@ -160,6 +173,23 @@ def _values(expr: Expr, answers: Iterable[TracedSubstitution]) -> Iterator[Any]:
     return (each for each in found if each is not None)
 
 
+def _deviation(values: Sequence[Any]) -> float | None:
+    """Of a sample; NULL where a number is so large that its square might be beyond all floats."""
+    _exact_sum(values)
+    if len(values) < 2 or any(abs(value) >= 1e150 for value in values):
+        return None
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact) / len(exact)
+    return math.sqrt(sum((each - mean) ** 2 for each in exact) / (len(exact) - 1))
+
+
+def _median(values: Sequence[Any]) -> float | None:
+    """Halfway between the two in the middle, which may be one."""
+    _exact_sum(values)
+    ordered = sorted(map(float, values))
+    return ordered[(len(ordered) - 1) // 2] / 2 + ordered[len(ordered) // 2] / 2 if ordered else None
+
+
 def _sum(values: Sequence[Any]) -> Any:
     return null_beyond_64_bits(_exact_sum(values)) if values else None
 
@@ -167,7 +197,7 @@ def _sum(values: Sequence[Any]) -> Any:
 def _exact_sum(values: Sequence[Any]) -> Any:
     for each in values:
         if isinstance(each, bool) or not isinstance(each, int | float | Decimal):
-            raise DataError(f"sum and avg need numbers, not {each!r}")
+            raise DataError(f"sum, avg, stddev and median need numbers, not {each!r}")
     if any(isinstance(each, float) for each in values):
         return math.fsum(map(float, values))
     return sum(values)
@@ -177,6 +207,8 @@ _AGGREGATES: dict[str, Callable[[Sequence[Any]], Any]] = {
     "count": len,
     "sum": _sum,
     "avg": lambda values: float(_exact_sum(values)) / len(values) if values else None,
+    "stddev": _deviation,
+    "median": _median,
     "min": lambda values: min(values, key=sort_key, default=None),
     "max": lambda values: max(values, key=sort_key, default=None),
 }

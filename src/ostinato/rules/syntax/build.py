@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 SPREADS = ("within", "apart-by")  # of a set of events
 _TIMERS = (*n.RELATIVE_TIMERS, "absolute")
-_STATISTICS = ("median", "mode", "percentile", "quantile", "stddev", "stdev", "std", "variance", "var")
+_OTHERS = ("mode", "percentile", "quantile", "variance", "var")  # known elsewhere
 
 
 class _Terms(SharedBuilder):
     """Query terms and construct terms."""
 
     argument = "var X"
-    functions: ClassVar[dict[str, tuple[int, float]]] = {**FUNCTIONS, "substring": (2, 3), "replace": (3, 3)}
+    functions: ClassVar[dict[str, tuple[int, float]]] = {
+        **FUNCTIONS,
+        **dict.fromkeys(ex.STATISTICS, (1, 1)),
+        "substring": (2, 3),
+        "replace": (3, 3),
+    }
 
     def rlike(self, span: Span, *_: object) -> ex.Expr:
         reason = "event rules have no RLIKE: databases do not agree on regular expressions"
@@ -134,15 +139,20 @@ class _Terms(SharedBuilder):
     def string(self, span: Span, token: Token) -> ex.Expr:
         return ex.Literal(unquote(token), span)
 
-    def aggregate(self, span: Span, name: Token, expr: ex.Expr, order: tuple[n.Order, ...] | None) -> n.Aggregate:
+    def aggregate(self, span: Span, name: Token, *rest: Token | ex.Expr | tuple[n.Order, ...] | None) -> n.Aggregate:
         op = name.lower()
-        if op in FUNCTIONS and op not in ex.AGGREGATE_FUNCTIONS:
-            raise QueryError(f"{op} takes one value, not `all` of them", span=span, fix=f"leave `all` out: {op}(var X)")
-        if op not in ex.AGGREGATE_FUNCTIONS:
-            known = f"aggregates are {', '.join(ex.AGGREGATE_FUNCTIONS)}"
-            fix = known if op in _STATISTICS else did_you_mean(op, ex.AGGREGATE_FUNCTIONS) or known
+        *words, expr, order = rest
+        word = cast("n.Over", cast("Token", words[0]).lower() if words else "all")
+        if op in self.functions and op not in n.AGGREGATES:
+            fix = f"leave `{word}` out: {op}(var X)"
+            raise QueryError(f"{op} takes one value, not `{word}` of them", span=span, fix=fix)
+        if op not in n.AGGREGATES:
+            known = f"aggregates are {', '.join(n.AGGREGATES)}"
+            near = "stddev" if op in ("std", "stdev") else ""
+            fix = known if op in _OTHERS else did_you_mean(near or op, n.AGGREGATES) or known
             raise QueryError(f"unknown aggregate `{name}`", span=token_span(name), fix=fix)
-        return n.Aggregate(op, _plain(expr, f"an argument of {op}"), order or (), span)
+        plain = _plain(cast(ex.Expr, expr), f"an argument of {op}")
+        return n.Aggregate(op, plain, cast("tuple[n.Order, ...] | None", order) or (), word, span)
 
     def related(self, span: Span, left: Token, relation: Token, right: Token) -> n.Temporal:
         known = relation.lower()
@@ -333,12 +343,12 @@ def _plain(expr: ex.Expr | n.Aggregate | n.Temporal, what: str) -> ex.Expr:
             raise QueryError(reason, span=node.span, fix="combine it in where { … }, with `and`, `or` and `not`")
         if isinstance(node, n.Aggregate):
             raise QueryError(
-                f"{node.name}(all …) cannot stand in {what}",
+                f"{node.name}({node.over} …) cannot stand in {what}",
                 span=node.span,
-                fix=f"derive it first, as a value of its own: x {{ v {{ {node.name}(all var T) }} }}, and use it in "
-                "another rule",
+                fix="derive it first, as a value of its own: "
+                f"x {{ v {{ {node.name}({node.over} var T) }} }}, and use it in another rule",
             )
-        if isinstance(node, ex.Call) and node.op in ex.AGGREGATE_FUNCTIONS:
+        if isinstance(node, ex.Call) and node.op in n.AGGREGATES:
             if what == "a condition on data":
                 fix = f"derive it first: DETECT x {{ v {{ {node.op}(all var T) }} }} …, and use it in another rule"
             else:

@@ -11,7 +11,8 @@ from ostinato.core.units import duration_text
 from ostinato.rules.syntax import nodes as n
 
 _PLAIN_LABEL = re.compile(r"@?[^\W\d]\w*(?:[.-]\w+)*")
-_WORDS = RESERVED | {"var", "desc", "optional", "all", "event"}  # labels and identifiers only in backticks
+# Labels and identifiers that need backticks.
+_WORDS = RESERVED | {"var", "desc", "optional", "all", "each", "distinct", "event"}
 
 
 def program_text(program: n.Ruleset) -> str:
@@ -82,7 +83,7 @@ def construct_text(term: n.ConstructTerm) -> str:
     if isinstance(term, n.Value):
         return _expression(term.expr)
     if isinstance(term, n.Aggregate):
-        return f"{term.name}(all {_expression(term.expr)}{_order(term.order_by)})"
+        return f"{term.name}({term.over} {_expression(term.expr)}{_order(term.order_by)})"
     if isinstance(term, n.Combined):
         return _expression(term.expr, outcomes=term.by_variable)
     assert isinstance(term, n.All)

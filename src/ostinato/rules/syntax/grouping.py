@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make
+
+
+def aggregates_in(term: ConstructTerm) -> Iterator[Aggregate]:
+    """The aggregates of a term, in the order of the text."""
+    if isinstance(term, Aggregate):
+        yield term
+    below: tuple[ConstructTerm, ...] = ()
+    if isinstance(term, Make):
+        below = term.children
+    elif isinstance(term, All | Combined):
+        below = (term.term,) if isinstance(term, All) else term.aggregates
+    for each in below:
+        yield from aggregates_in(each)
 
 
 def has_grouping(term: ConstructTerm) -> bool:
@@ -14,10 +29,4 @@ def has_grouping(term: ConstructTerm) -> bool:
 
 def needs_event_times(term: ConstructTerm) -> bool:
     """Whether the term has a first(…) or last(…) that goes by time."""
-    if isinstance(term, Aggregate):
-        return term.name in ("first", "last") and not term.order_by
-    if isinstance(term, All):
-        return needs_event_times(term.term)
-    if isinstance(term, Combined):
-        return any(map(needs_event_times, term.aggregates))
-    return isinstance(term, Make) and any(map(needs_event_times, term.children))
+    return any(each.name in ("first", "last") and not each.order_by for each in aggregates_in(term))

@@ -135,6 +135,8 @@ def _misspelt_before(place: ErrorPlace) -> Advice | None:
             f"expected brackets after the label `{word}`, found a text", "did you mean `cel`?", place.spans[-1]
         )
     known = ["var", "all"] if _in_head(place) else ["var", "desc", "optional", "event"]
+    if place.last(4) == "WHILE":
+        known = ["collect", "not", "event", "var"]
     if _is_word(place.found) and (keyword := _close(word, known)) is not None:
         if keyword == word.lower():
             fix = "begin with the label of the events, and write it inside the brackets: event i: label {{ desc … }}"

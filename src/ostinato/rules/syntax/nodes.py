@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
-from ostinato.core.expressions import NOWHERE, Expr
+from ostinato.core.expressions import AGGREGATE_FUNCTIONS, NOWHERE, STATISTICS, Expr
 from ostinato.errors import Span
 
 Scalar = bool | int | float | str
@@ -113,13 +113,22 @@ class All:
     span: Span = field(default=NOWHERE, compare=False)
 
 
+AGGREGATES = (*AGGREGATE_FUNCTIONS, *STATISTICS)
+Over = OneOf["all", "each", "distinct"]
+
+
 @dataclass(frozen=True)
 class Aggregate:
-    """`avg(all var T)`; `name` is one of core.expressions.AGGREGATE_FUNCTIONS."""
+    """`avg(all var T)`; `name` is one of AGGREGATES.
+
+    It goes over the different bindings of its variables (`all`), over each way in which the events that bind them match
+    (`each`: a bag), or over different values (`distinct`).
+    """
 
     name: str
     expr: Expr
     order_by: tuple[Order, ...] = ()
+    over: Over = "all"
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -212,7 +221,10 @@ class AbsoluteTimer:
 
 @dataclass(frozen=True)
 class While:
-    """`while i: not term`, `while i: collect term`, `while i: collect event w: term` (each event counts on its own)."""
+    """`while i: not term`, `while i: collect term`, `while i: collect event w: term` (each event counts on its own).
+
+    Figure 8 of the paper writes `while i: term` for what Figure 12 calls `while i: collect term`.
+    """
 
     window: str
     term: Element

@@ -234,7 +234,7 @@ def test_a_child_without_any_value_is_left_out() -> None:
 def test_a_bound_element_is_put_into_the_head() -> None:
     rule = "DETECT d { var P } ON event i: a {{ var P -> p {{ x {{ 1 }} }} }} END"
     assert terms(rule, [row("a", 0, p=[{"x": 1, "y": "z"}, {"x": 2}])]) == ['{"d":[{"p":[{"x":[1]},{"y":["z"]}]}]}']
-    with pytest.raises(DataError, match="sum and avg need numbers"):
+    with pytest.raises(DataError, match="sum, avg, stddev and median need numbers"):
         terms(rule.replace("var P }", "sum(all var P) }", 1), [row("a", 0, p={"x": 1})])
 
 

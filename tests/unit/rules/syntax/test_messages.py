@@ -54,8 +54,14 @@ def test_misspelt_words(text: str, place: str, keyword: str) -> None:
 
 
 def test_aggregates_that_there_are_not() -> None:
-    _, place, fix = refused("DETECT a { x { median(all var X) } } ON event i: b {{ var X }} END")
-    assert (place, fix) == ("median", "aggregates are count, sum, avg, min, max, first, last")
+    _, place, fix = refused("DETECT a { x { quantile(all var X) } } ON event i: b {{ var X }} END")
+    assert (place, fix) == ("quantile", "aggregates are count, sum, avg, min, max, first, last, stddev, median")
+    _, place, fix = refused("DETECT a { x { stdev(each var X) } } ON event i: b {{ var X }} END")
+    assert (place, fix) == ("stdev", "did you mean `stddev`?")
+    reason, _, fix = refused("DETECT a { x { abs(distinct var X) } } ON event i: b {{ var X }} END")
+    assert (reason, fix) == ("abs takes one value, not `distinct` of them", "leave `distinct` out: abs(var X)")
+    reason, _, fix = refused("DETECT a { x { median(var X) } } ON event i: b {{ var X }} END")
+    assert (reason, fix) == ("median goes over several values, and needs `all`", "write median(all var X)")
 
 
 def test_a_negation_without_a_time() -> None:

@@ -173,6 +173,8 @@ B = n.Element("b")
         ),
         ("while i: not b {{ }}", n.While("i", B, True)),
         ("while i: collect b {{ }}", n.While("i", B, False)),
+        ("while i: b {{ }}", n.While("i", B, False)),
+        ("while i: event w: var X -> b {{ }}", n.While("i", B, False, "w", "X")),
         ("while i: collect event w: b {{ }}", n.While("i", B, False, "w")),
         ("while i: collect var X -> b {{ }}", n.While("i", B, False, None, "X")),
         ("while i: collect event w: var X -> b {{ }}", n.While("i", B, False, "w", "X")),
