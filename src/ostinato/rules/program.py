@@ -137,7 +137,7 @@ class RuleProgram:
         rows = to_arrow(data)
         if not rows.num_columns:  # an empty list of events names no columns
             rows = empty_events(self._plan, options)
-        bound = bind_program(self.program, self.text, rows.schema, options, near=True)
+        bound = bind_program(self.program, self.text, rows.schema, options, near=True, plan=self._plan)
         if len(rows):
             told = unknown_label_warnings(self.incoming, read_labels(rows, bound.columns))
             if bound.columns.document is None and bound.columns.type is not None:
@@ -185,7 +185,7 @@ class RuleProgram:
         most = inf if longest is None else parse_delay(longest, "longest")
         rounds = _check_limits(limits).rounds
         options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most, rounds)
-        return RuleEngine(self.program, self.text, options, schema)
+        return RuleEngine(self.program, self.text, options, schema, plan=self._plan)
 
     def explain(
         self,

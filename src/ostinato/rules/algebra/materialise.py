@@ -15,11 +15,13 @@ from ostinato.rules.algebra.canonical_names import Renaming, canonicalise
 FORWARD = ("from-end", "from-start", "extend", "shift-forward")  # timers that end after what they are anchored on
 
 
-def materialise(rules: Iterable[tuple[int, cera.Node]]) -> cera.Plan:
-    """The plan of rules in evaluation order, each with its number."""
-    made = _Points()
-    for number, node in rules:
+def materialise(rules: Iterable[tuple[int, int, cera.Node]], taken: Iterable[str] = ()) -> cera.Plan:
+    """The plan of rules in evaluation order, each with its number and that of its deployment. `taken` are names that
+    other definitions have."""
+    made = _Points(_names={name.lower() for name in taken})
+    for number, since, node in rules:
         assert isinstance(node, cera.Construct) and isinstance(node.input, cera.Merge)
+        made.since = since
         body = replace(node.input, input=made.visit(node.input.input))
         made.add(f"{node.head.label}_{number}", replace(node, input=body), number)
     return cera.Plan(tuple(made.definitions))
@@ -36,8 +38,11 @@ def waits_for_time(node: cera.Node) -> bool:
 
 @dataclass
 class _Points:
+    """What was deployed later shares no points with what was there."""
+
     definitions: list[cera.Definition] = field(default_factory=list)
-    _known: dict[cera.Node, tuple[cera.Point, Renaming]] = field(default_factory=dict)
+    since: int = 0
+    _known: dict[tuple[int, cera.Node], tuple[cera.Point, Renaming]] = field(default_factory=dict)
     _names: set[str] = field(default_factory=set)
 
     def visit(self, node: cera.Node, *, again: bool = False) -> cera.Node:
@@ -63,22 +68,23 @@ class _Points:
 
     def _point(self, node: cera.Node) -> cera.Node:
         plain, mine = canonicalise(node)
-        if plain in self._known:
-            point, theirs = self._known[plain]
+        if (self.since, plain) in self._known:
+            point, theirs = self._known[self.since, plain]
             events = _pairs(mine.events, theirs.events, point.schema.times)
             data = _pairs(mine.data, theirs.data, point.schema.data)
             return cera.Rename(events, data, point) if events or data else point
         point = cera.Point(self._name(node), node.schema)
-        self._known[plain] = point, mine
-        self.definitions.append(cera.Definition(point.name, node))
+        self._known[self.since, plain] = point, mine
+        self.definitions.append(cera.Definition(point.name, node, since=self.since))
         return point
 
     def add(self, name: str, node: cera.Node, rule: int) -> None:
         name = self._unique(name)
-        self.definitions.append(cera.Definition(name, node, rule))
+        self.definitions.append(cera.Definition(name, node, rule, self.since))
 
     def _name(self, node: cera.Node) -> str:
-        """After the paper: Temp_t for the matches of event t, B_n,i for what is made of them."""
+        """After the paper: Temp_t for the matches of event t, B_n,i for what is made of them. With the number of the
+        deployment, it is the same whatever else is deployed: snapshots have names."""
         if isinstance(node, cera.Match):
             is_name = isinstance(node.stream, str) and node.stream.isidentifier()
             kind = node.stream if is_name else "pattern"
@@ -86,7 +92,8 @@ class _Points:
             kind = "timer"
         else:
             kind = "B" if any(isinstance(each, cera.AnyJoin) for each in cera.walk(node)) else "A"
-        return self._unique(f"{kind}_{','.join(node.schema.times)}")
+        name = f"{kind}_{','.join(node.schema.times)}"
+        return self._unique(f"{name}@{self.since}" if self.since else name)
 
     def _unique(self, name: str) -> str:
         found, number = name, 1

@@ -331,11 +331,13 @@ Node = (
 
 @dataclass(frozen=True)
 class Definition:
-    """`name := node`, one of a query plan. `rule` is the number of the rule whose result it is."""
+    """`name := node`, one of a query plan. `rule` is the number of the rule whose result it is; `since` that of the
+    deployment it came with."""
 
     name: str
     node: Node
     rule: int | None = None
+    since: int = 0
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.rules.algebra.difference_bounds import DifferenceBounds, annotate_joins
 from ostinato.rules.algebra.materialise import materialise
-from ostinato.rules.algebra.nodes import CelStream, Construct, Node, Plan, Stream
+from ostinato.rules.algebra.nodes import CelStream, Construct, Match, Node, Plan, Stream
 from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
 from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
 from ostinato.rules.algebra.translate import translate
@@ -27,6 +28,7 @@ class TranslatedRule:
     node: Construct
     rewritten: Node
     bounds: DifferenceBounds
+    since: int
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,15 @@ class RulePlan:
     translated: tuple[TranslatedRule, ...]  # in the order of evaluation
     query_plan: Plan
     relevance: Mapping[str, Relevance]
+    longest: float  # how many nanoseconds an event that comes in lasts at most
+    durations: Mapping[str, float]  # the same of events of each label that rules derive
     outputs: Outputs
+
+    @cached_property
+    def read(self) -> frozenset[Stream]:
+        """The streams that something matches."""
+        nodes = (each.node for each in self.query_plan.definitions)
+        return frozenset(node.stream for node in nodes if isinstance(node, Match))
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -46,9 +56,15 @@ def plan_program(program: Ruleset, longest: float = inf, since: Mapping[int, int
     """`longest`: how many nanoseconds an incoming event lasts at most, where that is known. `since`: by the numbers
     of rules, the deployment they came with."""
     came = since or {}
-    rules = normalise(program)
-    strata, outputs = stratify(rules), label_outputs(rules)
-    durations: dict[str, float] = {}
+    return plan_rules(normalise(program), longest, lambda rule: came.get(rule.number, 0))
+
+
+def plan_rules(
+    rules: Sequence[NormalRule], longest: float, since: Callable[[NormalRule], int], beside: RulePlan | None = None
+) -> RulePlan:
+    """The plan of these rules alone, which may read what a plan `beside` them derives."""
+    strata, outputs = stratify(rules, beside.strata.heights if beside is not None else None), label_outputs(rules)
+    durations = dict(beside.durations) if beside is not None else {}
 
     def lasts(stream: Stream) -> float:
         if isinstance(stream, CelStream):
@@ -58,19 +74,20 @@ def plan_program(program: Ruleset, longest: float = inf, since: Mapping[int, int
 
     translated: list[TranslatedRule] = []
     for group in strata.groups:
-        made = [_translate_rule(rule, lasts, came.get(rule.number, 0)) for rule in group.rules]
+        made = [_translate_rule(rule, lasts, since(rule)) for rule in group.rules]
         translated += made
         for each in made:
             label, events = each.rule.head.label, each.node.events
             known = inf if group.recursive else each.bounds.longest(events)
             # Events of a label that rules derive may also come in.
             durations[label] = max(known, durations.get(label, longest))
-    plan = materialise((each.rule.number, each.rewritten) for each in translated)
-    return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan), outputs)
+    taken = beside.query_plan.by_name if beside is not None else ()
+    plan = materialise(((each.rule.number, each.since, each.rewritten) for each in translated), taken)
+    return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan), longest, durations, outputs)
 
 
 def _translate_rule(rule: NormalRule, lasts: Callable[[Stream], float], since: int) -> TranslatedRule:
     node = translate(rule, since)
     bounds = DifferenceBounds(node, rule.where, lasts)
     rewritten = annotate_joins(push_projections(push_selections(push_antijoins(node))), bounds)
-    return TranslatedRule(rule, node, rewritten, bounds)
+    return TranslatedRule(rule, node, rewritten, bounds, since)

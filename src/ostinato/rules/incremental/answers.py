@@ -28,11 +28,8 @@ class AnswerBuilder:
         self.bound, self.interned = bound, interned
         self.schema = bound.answer_schema
         self.moment = bound.columns.times.scalar(whole=bound.whole_seconds)
-        private = bound.sql.plan.outputs.private
-        kinds = {label: of for label, of in bound.sql.plan_types.derived.items() if label not in private}
-        self.places = {label: _places(of, bound.sql.output) for label, of in kinds.items()}
-        few = {label: [self._decoder(kind) for kind in of.values()] for label, of in kinds.items()}
-        self.decoders = {label: of for label, of in few.items() if None not in of and self.moment is not None}
+        self.private = bound.sql.plan.outputs.private
+        self._known: dict[str, tuple[list[int], list[Decode] | None]] = {}
         self.sorted_by = [
             place for place, field in enumerate(bound.sql.output, 3) if not pa.types.is_nested(field.type)
         ]
@@ -40,13 +37,22 @@ class AnswerBuilder:
     def build(self, found: Derived) -> pa.Table:
         if not found:
             return self.schema.empty_table()
-        if sum(len(rows) for _, rows in found) <= _FEW and all(label in self.decoders for label, _ in found):
+        if sum(len(rows) for _, rows in found) <= _FEW and all(self._of(label)[1] is not None for label, _ in found):
             return self._few(found)
         ends, begins = (np.concatenate([rows[:, column] for _, rows in found]) for column in (1, 0))
         order = np.lexsort((begins, ends))
         ends, begins = ends[order], begins[order]
         is_sorted = not ((ends[1:] == ends[:-1]) & (begins[1:] == begins[:-1])).any()
         return self.bound.answer(self._table(found, begins, ends, order), ordered=not is_sorted)
+
+    def _of(self, label: str) -> tuple[list[int], list[Decode] | None]:
+        """The columns of the answer that a label has, and what decodes them one by one, where that can be."""
+        if label not in self._known:
+            kinds = self.bound.sql.plan_types.derived[label]
+            decoders = [each for kind in kinds.values() if (each := self._decoder(kind)) is not None]
+            is_plain = len(decoders) == len(kinds) and self.moment is not None
+            self._known[label] = _places(kinds, self.bound.sql.output), decoders if is_plain else None
+        return self._known[label]
 
     # Few rows: Arrow would take longer to set up than they take to make
 
@@ -55,14 +61,15 @@ class AnswerBuilder:
         made: list[list[Any]] = []
         ticks: list[tuple[int, int]] = []
         for label, rows in found:
-            places, decoders = self.places[label], self.decoders[label]
+            places, decoders = self._of(label)
+            assert decoders is not None
             for codes in rows.tolist():
                 row: list[Any] = [None] * width
                 row[0] = label
                 ticks.append((codes[1], codes[0]))
                 for place, decode, code in zip(places, decoders, codes[2:], strict=True):
                     if code != NULL:
-                        row[place] = decode(code)  # type: ignore[misc]
+                        row[place] = decode(code)
                 made.append(row)
         order: Sequence[int] = range(len(made))
         if len(made) > 1:
@@ -110,7 +117,7 @@ class AnswerBuilder:
         if not kinds:
             return pa.nulls(len(order), field.type)
         parts = [
-            rows[:, self.places[label].index(place) + 2] if place in self.places[label] else np.full(len(rows), NULL)
+            rows[:, places.index(place) + 2] if place in (places := self._of(label)[0]) else np.full(len(rows), NULL)
             for label, rows in found
         ]
         if all(kind == kinds[0] for kind in kinds):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,8 +28,9 @@ class PointPlan:
     ends: tuple[int, ...] = ()  # the columns of ends
     uses: tuple[tuple[tuple[int, int], ...], ...] = ()  # per bound of relevance: (column or -1, what is added)
     unbounded: bool = False
+    since: int = 0  # the deployment it came with
     indexes: list[tuple[tuple[tuple[int, int], ...], int]] = field(default_factory=list)
-    number: int = 0
+    number: int = -1  # once it is linked
 
     def index(self, keys: Sequence[tuple[int, int]], time: int) -> int:
         """The index by these columns (each with what a TERM in it is compared as), in the order of a time."""
@@ -111,13 +113,14 @@ class ArmCode:
     frame: Frame
     source: PointPlan
     place: tuple[int, int]
+    since: int = 0  # the deployment it came with
     label: int = 0  # of the events that drive it, where these come in
     loads: dict[int, int] = field(default_factory=dict)  # column -> slot
     code: list[list[Any]] = field(default_factory=list)
     tests: list[ConstantTest] = field(default_factory=list)
     host: Host | None = None
     redone_for: list[PointPlan] = field(default_factory=list)  # points whose new tuples let it do the step again
-    number: int = -1
+    number: int = -1  # once it is linked
 
     @property
     def is_straight(self) -> bool:
@@ -147,10 +150,10 @@ class ArmCode:
         return slot if not ticks else self.compute(k.ADD_I, slot, self.frame.constant(ticks))
 
 
-class Host:
+class Host(ABC):
     """An arm in Python: tuples of its source in, tuples of `target` out."""
 
     target: PointPlan
 
-    def __call__(self, rows: Int64) -> Int64:
-        raise NotImplementedError
+    @abstractmethod
+    def __call__(self, rows: Int64) -> Int64: ...

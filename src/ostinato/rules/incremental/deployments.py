@@ -62,6 +62,17 @@ class Deployments:
         """The deployment of each rule, by its number in the whole."""
         return dict(enumerate((part.since for part in self.parts for _ in part.rules), 1))
 
+    def program_of(self, part: Deployment) -> Ruleset:
+        """The rules of one of them, numbered as in the whole."""
+        before = sum(len(each.rules) for each in self.parts[: self.parts.index(part)])
+        return Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(part.rules, before + 1)))
+
+    def changes(self, before: Deployments) -> tuple[list[int], list[Deployment]]:
+        """Which have gone since then, by their number, and which are new."""
+        known, here = {id(part) for part in before.parts}, {id(part) for part in self.parts}
+        gone = [part.since for part in before.parts if id(part) not in here]
+        return gone, [part for part in self.parts if id(part) not in known]
+
     def with_part(self, name: str, text: str) -> Deployments:
         """With another program, or in place of the one that has the name. Raises QueryError for faults in its text."""
         since = 1 + max(part.since for part in self.parts)

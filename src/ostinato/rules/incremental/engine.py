@@ -17,6 +17,7 @@ from ostinato.core.events import to_arrow
 from ostinato.core.options import bad_option
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option, OstinatoError
+from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.time_relations import SECOND
 from ostinato.rules.incremental.answers import AnswerBuilder
 from ostinato.rules.incremental.deployments import Deployments
@@ -50,7 +51,15 @@ _STOPPED = str(
 class RuleEngine:
     """State of one program over one stream. Build it with `rules.engine()`."""
 
-    def __init__(self, program: Ruleset, text: str, options: RuleOptions, schema: pa.Schema | None = None) -> None:
+    def __init__(
+        self,
+        program: Ruleset,
+        text: str,
+        options: RuleOptions,
+        schema: pa.Schema | None = None,
+        *,
+        plan: RulePlan | None = None,
+    ) -> None:
         self.options, self._deployments = options, Deployments.of(program, text)
         self.events = self.derived = self.late = self.unread = 0
         self.now = _BEFORE  # all that ends up to this tick is done
@@ -59,7 +68,7 @@ class RuleEngine:
         self._ready: list[pa.Table] = []  # derived by a call that failed later
         self._warned: set[tuple[str, str]] = set()
         self._told_of_nulls = False
-        self._unbound = UnboundProgram(program, text, options.columns, options.longest, {})
+        self._unbound = UnboundProgram(self._deployments, options.columns, options.longest, plan)
         self._binding: StreamBinding | None = None
         self._steps: StepEvaluator
         self._answers: AnswerBuilder
@@ -221,7 +230,7 @@ class RuleEngine:
             raise bad_option("name", name, "a text, such as 'fraud'")
         deployments = self._deployments.with_part(name, text)
         before = self._deployments, self._unbound, self._binding, self.__dict__.get("_steps")
-        self._exchange(deployments)
+        self._exchange(deployments, whole=history is not None)
         if history is not None:
             try:
                 self._read_history(history, max(deployments.since().values()))
@@ -242,18 +251,22 @@ class RuleEngine:
         self._check_open()
         self._exchange(self._deployments.without(name))
 
-    def _exchange(self, deployments: Deployments) -> None:
-        """Go on with these programs, each point with what it has."""
-        unbound = UnboundProgram(
-            deployments.program(),
-            deployments.text,
-            self.options.columns,
-            self.options.longest,
-            deployments.since(),
-        )
-        if self._binding is not None:
-            known = self._binding
+    def _exchange(self, deployments: Deployments, *, whole: bool = False) -> None:
+        """Go on with these programs, each point with what it has. `whole`: in a state of its own."""
+        known = self._binding
+        if known is None:
+            self._unbound, self._deployments = self._unbound.changed(deployments), deployments
+            return
+        unbound = UnboundProgram(deployments, self.options.columns, self.options.longest)
+        changed = None if whole or self._steps.live.is_worn else known.changed(unbound)
+        if changed is None:
             self._bind(StreamBinding.of(unbound, known.seen, final=known.final, assuming=known.assuming))
+        else:
+            binding, parts = changed
+            gone, _ = deployments.changes(self._deployments)
+            self._steps.change(binding.program, gone, parts)
+            self._use(binding, self._steps)
+            unbound = binding.unbound
         self._unbound, self._deployments = unbound, deployments
 
     def _read_history(self, history: Any, since: int) -> None:
@@ -261,7 +274,7 @@ class RuleEngine:
         if self._binding is None:
             reason = "no events were pushed yet, so that there is no past"
             raise DataError(reason, fix=Message("push it first, or leave ", Option("history"), " out"))
-        past = RuleEngine(self._unbound.program, self._unbound.text, self.options)
+        past = RuleEngine(self._deployments.program(), self._deployments.text, self.options)
         past._unbound, past._deployments = self._unbound, self._deployments
         past._take(to_arrow(history))
         last = past._steps.live.latest()
@@ -306,7 +319,7 @@ class RuleEngine:
     def _answer(self) -> pa.Table:
         """Derived events in the columns of the answer."""
         assert self._binding is not None
-        found = [each for each in self._steps.live.take() if each[0] in self._answers.places]
+        found = [each for each in self._steps.live.take() if each[0] not in self._answers.private]
         if not found and self._nothing is not None:
             return self._nothing
         answer = self._answers.build(found)

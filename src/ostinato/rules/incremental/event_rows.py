@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
-from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
+from ostinato.rules.incremental.codes import NUMBERED, code_kind, decode_value, encode_column
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.kernels.layout import NULL
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
@@ -36,6 +36,7 @@ class EventRows:
     incoming: Attributes
     interned: Interned
     labels: dict[str, int] = field(default_factory=dict)
+    last_label: int = 0
     columns: dict[tuple[Path, str], int] = field(default_factory=dict)
     kinds: list[tuple[Path, Any]] = field(default_factory=list)
     readers: dict[int, Callable[[Mapping[str, Any]], DataTerm]] = field(default_factory=dict)
@@ -46,7 +47,16 @@ class EventRows:
         return FIRST_ATTRIBUTE + len(self.kinds)
 
     def label(self, name: str) -> int:
-        return self.labels.setdefault(name, len(self.labels) + 1)
+        if name not in self.labels:
+            self.last_label += 1
+            self.labels[name] = self.last_label
+        return self.labels[name]
+
+    def drop_label(self, number: int) -> None:
+        """No rule reads the label any more."""
+        self.labels = {name: other for name, other in self.labels.items() if other != number}
+        self.readers.pop(number, None)
+        self.referenced.discard(number)
 
     def column(self, path: Path, kind: Any) -> int:
         """The column of an attribute as a type."""
@@ -123,3 +133,37 @@ def live_term_reader(
     terms already. `incoming` are the types of the row's attributes, and `columns` their columns."""
     types = {name: incoming[name] for name in attributes.types if name in incoming}
     return term_reader(label, types, columns, lambda term: term)
+
+
+def read_waiting_terms(rows: Int64, events: EventRows, read: Int64, as_read: EventRows) -> None:
+    """Give the rows their terms that had none when they came: rules ask for them only now. `read` are the rows as
+    they were read."""
+    for row, was in zip(rows, read, strict=True):
+        label = int(row[LABEL_COLUMN])
+        reader = events.readers.get(label)
+        if reader is None or (row[TERM_COLUMN] != NULL and (label not in events.referenced or row[REFERENCE] != NULL)):
+            continue
+        term = reader(_values(was, as_read, events))
+        row[TERM_COLUMN] = events.interned.number(term)
+        if label in events.referenced:
+            digest = event_digest(int(row[BEGIN]), int(row[END]), term)
+            row[REFERENCE] = events.interned.number(digest)
+
+
+def _values(row: Int64, old: EventRows, new: EventRows) -> dict[str, Any]:
+    """What was read of an event, for its term: nothing else of it can match."""
+    found: dict[str, Any] = dict.fromkeys(new.incoming.columns.values())
+    found |= {"begin": int(row[BEGIN]), "end": int(row[END])}
+    for place, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE):
+        code = int(row[place])
+        if code == NULL:
+            continue
+        value = True if kind is PRESENT else decode_value(code, kind, old.interned)
+        inside, name = found, new.incoming.columns[path[0]]
+        for below in path[1:]:
+            if not isinstance(inside.get(name), dict):
+                inside[name] = {}
+            inside, name = inside[name], below
+        if not (kind is PRESENT and isinstance(inside.get(name), dict)):
+            inside[name] = value
+    return found

@@ -25,6 +25,7 @@ from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import CALCULATING, HeadColumn, aggregate_kind
 from ostinato.rules.relational.kinds import REF, TERM, Kind
+from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.nodes import Aggregate, Combined, ConstructTerm, Make, Value, as_time
 from ostinato.rules.syntax.variables import outer_variables, used_variables
@@ -309,6 +310,24 @@ class HostGroups(Host):
             for maker, coded in zip(self.makers, self.coded, strict=True)
         ]
         return [group[0][0], group[0][1], *made]
+
+
+def write_arms(planner: ArmPlanner, program: SqlProgram) -> None:
+    """Write the points and arms of a program, or of a part of it whose types are among those of the whole."""
+    planner.begin_program(program)
+    for number, group in enumerate(program.plan.groups):
+        moving = frozenset(
+            definition.name for definition, _ in (program.rounds[number].additions if group.recursive else ())
+        )
+        for definition in program.definitions_of(number):
+            planner.begin(definition, moving)
+            if isinstance(definition.node, cera.Construct):
+                HeadPlanner(planner, definition, definition.node).write()
+            else:
+                planner.definition(definition)
+        if group.recursive and not program.is_finite(number):
+            for label in {rule.head.label for rule in group.rules}:
+                planner.rounds[planner.derived_point(label)] = planner.max_rounds
 
 
 def _of_one(maker: Maker) -> Callable[[dict[str, object]], object]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
@@ -11,15 +9,11 @@ from ostinato.core.arrays import Int64
 from ostinato.errors import DataError
 from ostinato.rules.algebra.nodes import Match, Plan, Point, walk
 from ostinato.rules.algebra.structures import structures
-from ostinato.rules.incremental.codes import NOTHING, NUMBERED, code_kind, decode_column, decode_value, encode_column
+from ostinato.rules.incremental.codes import NOTHING, NUMBERED, code_kind, decode_column, encode_column
 from ostinato.rules.incremental.event_rows import (
-    BEGIN,
-    END,
     FIRST_ATTRIBUTE,
-    LABEL_COLUMN,
     PRESENT,
-    TERM_COLUMN,
-    EventRows,
+    read_waiting_terms,
 )
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.schema_evolution import widen_column, widen_events
@@ -65,33 +59,11 @@ def _migrate_events(after: StepEvaluator, before: StepEvaluator) -> None:
                 made[:, place] = np.where(rows[:, column] == NULL, NULL, 1) if kind is PRESENT else rows[:, column]
             else:
                 made[:, place] = recode(rows[:, column], of, kind, after.interned, f"`{'.'.join(path)}`")
-    for place in range(len(made)):
-        reader = new.readers.get(int(made[place, LABEL_COLUMN]))
-        if reader is not None and made[place, TERM_COLUMN] == NULL:
-            made[place, TERM_COLUMN] = after.interned.number(reader(_values(rows[place], old, new)))
+    read_waiting_terms(made, new, rows, old)
     after.live.room(len(made))[:] = made
     after.live.wait(len(made))
     if before.unseen is not None:
         after.unseen = widen_events(before.unseen, before.program.incoming, after.program.incoming)
-
-
-def _values(row: Int64, old: EventRows, new: EventRows) -> dict[str, Any]:
-    """What was read of an event, for its term: nothing else of it can match."""
-    found: dict[str, Any] = dict.fromkeys(new.incoming.columns.values())
-    found |= {"begin": int(row[BEGIN]), "end": int(row[END])}
-    for place, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE):
-        code = int(row[place])
-        if code == NULL:
-            continue
-        value = True if kind is PRESENT else decode_value(code, kind, old.interned)
-        inside, name = found, new.incoming.columns[path[0]]
-        for below in path[1:]:
-            if not isinstance(inside.get(name), dict):
-                inside[name] = {}
-            inside, name = inside[name], below
-        if not (kind is PRESENT and isinstance(inside.get(name), dict)):
-            inside[name] = value
-    return found
 
 
 def adopt_points(steps: StepEvaluator, past: StepEvaluator, since: int, now: int) -> None:

@@ -45,31 +45,38 @@ _TESTS = {"=": k.EQUAL, "<": k.BELOW, "<=": k.UP_TO, ">": k.ABOVE, ">=": k.FROM}
 
 @dataclass(eq=False)
 class ArmPlanner:
-    """Writes the points and arms of a program."""
+    """Writes the points and arms of a program, and of what is deployed later."""
 
-    program: SqlProgram
     events: EventRows
     interned: Interned
+    max_rounds: int
     points: list[PointPlan] = field(default_factory=list)
     arms: list[ArmCode] = field(default_factory=list)
     fixed: list[tuple[PointPlan, int, int]] = field(default_factory=list)  # tuples that are there from the start
-    max_rounds: dict[PointPlan, int] = field(default_factory=dict)
+    rounds: dict[PointPlan, int] = field(default_factory=dict)  # the most that a recursion may take
 
     def __post_init__(self) -> None:
-        program = self.program
-        self.generator, self.types, self.frame = program.generator, program.plan_types, Frame(self.interned)
+        self.frame = Frame(self.interned)
         self.incoming = PointPlan("", (), ())
         self.points.append(self.incoming)
         self.by_name: dict[str, PointPlan] = {}
         self.derived: dict[str, PointPlan] = {}
         self.patterns: dict[cera.CelStream, PointPlan] = {}
         self.in_group = False  # whether arms are written inside of a group, where no Python can run
-        self.place = 0
+        self.place = self.since = 0
+        self.moving: frozenset[str] = frozenset()
 
-    def definition(self, definition: cera.Definition, moving: frozenset[str]) -> None:
-        """Write the arms of a definition. `moving` are the points that its recursion adds to."""
+    def begin_program(self, program: SqlProgram) -> None:
+        """What is written next are definitions of this program."""
+        self.program, self.generator, self.types = program, program.generator, program.plan_types
+
+    def begin(self, definition: cera.Definition, moving: frozenset[str]) -> None:
+        """What is written next is for a definition. `moving` are the points that its recursion adds to."""
+        self.place, self.since, self.moving = self.place + 1, definition.since, moving
+
+    def definition(self, definition: cera.Definition) -> None:
+        """Write the arms of a definition."""
         name, node = definition.name, definition.node
-        self.place, self.moving = self.place + 1, moving
         assert not isinstance(node, cera.Construct)
         point = self._define(name, node)
         if isinstance(node, cera.Match):
@@ -97,6 +104,7 @@ class ArmPlanner:
             tuple(places[self.generator.names.time(ident, "end")] for ident in node.schema.times),
             tuple(tuple(self._until(time, most, places) for time, most in bound.until) for bound in bounds),
             any(not bound.until for bound in bounds),
+            self.since,
         )
         self.by_name[name] = point
         self.points.append(point)
@@ -108,7 +116,7 @@ class ArmPlanner:
 
     def scratch(self, names: Sequence[str], kinds: Sequence[Kind]) -> PointPlan:
         """A point for what goes to Python, or comes from it."""
-        point = PointPlan(f"#{len(self.points)}", tuple(names), tuple(kinds))
+        point = PointPlan(f"#{len(self.points)}", tuple(names), tuple(kinds), since=self.since)
         self.points.append(point)
         return point
 
@@ -117,13 +125,14 @@ class ArmPlanner:
         if label not in self.derived:
             kinds = self.types.derived[label]
             columns = ("begin", "end", *kinds)
-            point = PointPlan(label, columns, (pa.int64(), pa.int64(), *kinds.values()), k.DERIVED)
+            coded = pa.int64(), pa.int64(), *kinds.values()
+            point = PointPlan(label, columns, coded, k.DERIVED, since=self.since)
             self.derived[label] = point
             self.points.append(point)
         return self.derived[label]
 
     def arm(self, source: PointPlan) -> ArmCode:
-        made = ArmCode(self.frame, source, (self.place, len(self.arms)))
+        made = ArmCode(self.frame, source, (self.place, len(self.arms)), self.since)
         self.arms.append(made)
         return made
 
@@ -161,7 +170,7 @@ class ArmPlanner:
             terms = self.scratch(("begin", "end", "#term", "#reference"), (pa.int64(), pa.int64(), TERM, TERM))
             self.emit(arm, terms, [arm.column(each) for each in (BEGIN, END, TERM_COLUMN, REFERENCE)])
             self.host(TermMatches(point, found, self.interned, None, found.referenced), terms)
-        if node.stream in self.program.rules_of:
+        if node.stream in self.types.derived:
             derived = self.types.derived[node.stream]
             self._match_derived(point, node, self.derived_point(node.stream), derived)
 

@@ -15,6 +15,7 @@ from ostinato.core.arrays import Int64
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
+from ostinato.rules.incremental.event_rows import FIRST_ATTRIBUTE, LABEL_COLUMN
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.steps import StepEvaluator
 from ostinato.rules.kernels.layout import NULL
@@ -39,6 +40,8 @@ def save_state(
             columns = [place for place, kind in enumerate(kinds) if code_kind(kind) == NUMBERED]
             arrays[f"{_POINT}{name}"] = values.renumber(rows, columns)
     arrays["events"] = values.renumber(steps.waiting.copy(), live.events.numbered_columns())
+    places = {number: place for place, number in enumerate(live.events.labels.values(), 1)}
+    arrays["events"][:, LABEL_COLUMN] = [places.get(label, 0) for label in steps.waiting[:, LABEL_COLUMN].tolist()]
     for stream, engine in steps.engines.items():
         arrays[f"{_PATTERN}{stream.query}"] = np.frombuffer(engine.snapshot(), np.uint8)
     tables = {"values": pa.table({"value": pa.array(values.texts, pa.string())})}
@@ -67,11 +70,23 @@ def load_state(steps: StepEvaluator, saved: Snapshot, now: int) -> None:
             columns = [place for place, kind in enumerate(point.kinds) if code_kind(kind) == NUMBERED]
             points[point.name] = _with_numbers(rows, columns, numbers)
     steps.restore(points, patterns, now)
-    rows = _with_numbers(saved.arrays["events"], steps.live.events.numbered_columns(), numbers)
-    steps.live.room(len(rows))[:] = rows
-    steps.live.wait(len(rows))
+    _load_events(steps, saved, numbers)
     if "unseen" in saved.tables:
         steps.unseen = saved.tables["unseen"]
+
+
+def _load_events(steps: StepEvaluator, saved: Snapshot, numbers: Int64) -> None:
+    """The events that wait: their labels and columns may have other places now."""
+    was, events = saved.arrays["events"], steps.live.events
+    rows = np.full((len(was), events.width), NULL)
+    labels = [0, *(events.labels.get(name, 0) for name in saved.meta["labels"])]
+    rows[:, :FIRST_ATTRIBUTE] = was[:, :FIRST_ATTRIBUTE]
+    rows[:, LABEL_COLUMN] = np.array(labels, np.int64)[was[:, LABEL_COLUMN]]
+    for place, (path, kind) in enumerate(saved.meta["event columns"], FIRST_ATTRIBUTE):
+        if (column := events.columns.get((tuple(path), kind))) is not None:
+            rows[:, column] = was[:, place]
+    steps.live.room(len(rows))[:] = _with_numbers(rows, events.numbered_columns(), numbers)
+    steps.live.wait(len(rows))
 
 
 def _with_numbers(rows: Int64, columns: list[int], numbers: Int64) -> Int64:

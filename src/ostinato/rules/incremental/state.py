@@ -11,11 +11,10 @@ import numpy as np
 
 from ostinato.core.arrays import Int64
 from ostinato.core.jit import prefetch
-from ostinato.rules.algebra.nodes import Construct
 from ostinato.rules.incremental.arm_code import ArmCode, PointPlan
 from ostinato.rules.incremental.codes import NUMBERED, code_kind
-from ostinato.rules.incremental.event_rows import END, EventRows
-from ostinato.rules.incremental.heads import HeadPlanner
+from ostinato.rules.incremental.event_rows import END, EventRows, read_waiting_terms
+from ostinato.rules.incremental.heads import write_arms
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.operators import ArmPlanner
 from ostinato.rules.incremental.tables import Linker
@@ -46,15 +45,41 @@ class LiveProgram:
         prefetch(*_KERNELS)
         self.interned = interned
         self.events = EventRows(program.incoming, interned)
-        self.planner = plan_arms(program, self.events, max_rounds)
-        planner = self.planner
-        planner.incoming.columns = tuple(str(place) for place in range(self.events.width))
-        self.state, self.arms = Linker(planner, len(self.events.labels)).link()
+        self.planner = ArmPlanner(self.events, interned, max_rounds)
+        write_arms(self.planner, program)
+        self.linker = Linker(self.planner)
+        self.state, self.arms = self.linker.state, self.linker.arms
         self.state.marks[k.CHUNK] = CHUNK
-        self.points = {point.name: point for point in planner.by_name.values()}
-        self.derived = planner.derived
-        for point, begin, end in planner.fixed:
-            self.add(point, np.array([[begin, end]], np.int64))
+        self.points, self.derived = self.planner.by_name, self.planner.derived
+        self._begin_fixed()
+
+    def _begin_fixed(self, now: int = k.LOWEST) -> None:
+        """Let absolute timers wait that go off after a time."""
+        for point, begin, end in self.planner.fixed:
+            if end > now:
+                self.add(point, np.array([[begin, end]], np.int64))
+        self.planner.fixed.clear()
+
+    # Deployments
+
+    def deploy(self, part: SqlProgram) -> None:
+        """Let the rules of a part of the program run from now on."""
+        write_arms(self.planner, part)
+        self.linker.extend()
+        self._begin_fixed(self.now)
+        if self.events.readers:
+            read_waiting_terms(self.waiting, self.events, self.waiting, self.events)
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether deployments that are gone have left much behind."""
+        return self.linker.is_worn
+
+    def undeploy(self, since: int) -> None:
+        """Let the rules of a deployment run no longer."""
+        if self.linker.drop(since):
+            self.state.marks[k.STEP] += 1  # what came in the step before waits on
+            rebuild_due(self.state)
 
     # Events
 
@@ -289,23 +314,3 @@ class LiveProgram:
 def _longer(table: Int64) -> Int64:
     """The same rows, with room for as many more."""
     return np.concatenate([table, np.zeros((max(16, len(table)), table.shape[1]), np.int64)])
-
-
-def plan_arms(program: SqlProgram, events: EventRows, max_rounds: int) -> ArmPlanner:
-    """The points and arms of a program."""
-    planner = ArmPlanner(program, events, events.interned)
-    for number, group in enumerate(program.plan.groups):
-        moving = frozenset(
-            definition.name for definition, _ in (program.rounds[number].additions if group.recursive else ())
-        )
-        for definition in program.definitions_of(number):
-            if isinstance(definition.node, Construct):
-                planner.place += 1
-                planner.moving = moving
-                HeadPlanner(planner, definition, definition.node).write()
-            else:
-                planner.definition(definition, moving)
-        if group.recursive and not program.is_finite(number):
-            for label in {rule.head.label for rule in group.rules}:
-                planner.max_rounds[planner.derived_point(label)] = max_rounds
-    return planner

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from ostinato.rules.incremental.event_rows import END
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.state import LiveProgram, TooManyRoundsError
 from ostinato.rules.limits import RuleLimits
+from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.runtime.bound_program import BoundProgram
 
 
@@ -29,6 +30,17 @@ class StepEvaluator:
         self.engines = {stream: pattern.engine() for stream, pattern in bound.patterns.items()}
         self.reads_all = bool(self.engines)  # a pattern may read events of any label
         self.unseen: pa.Table | None = None  # the events that wait, for patterns
+
+    # Deployments
+
+    def change(self, bound: BoundProgram, gone: Iterable[int], parts: Iterable[SqlProgram]) -> None:
+        """Go on with a program of which some deployments have gone, and others come."""
+        self.bound, self.program = bound, bound.sql
+        self.live.events.incoming = bound.sql.incoming
+        for since in gone:
+            self.live.undeploy(since)
+        for part in parts:
+            self.live.deploy(part)
 
     # Events
 

@@ -4,38 +4,69 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pyarrow as pa
 
 from ostinato.errors import DataError, Message, Option, QueryError, did_you_mean
 from ostinato.rules.algebra.nodes import CelStream
-from ostinato.rules.algebra.query_plan import plan_program
+from ostinato.rules.algebra.plan_changes import plan_beside, plan_without
+from ostinato.rules.algebra.query_plan import RulePlan, plan_program
+from ostinato.rules.incremental.deployments import Deployments
 from ostinato.rules.incremental.schema_evolution import check_signed, conform_rows, signed_type, widen_schema
-from ostinato.rules.relational.kinds import TERM
+from ostinato.rules.relational.kinds import TERM, Attributes
+from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
+from ostinato.rules.runtime.ingest import IncomingColumns
+from ostinato.rules.runtime.program_changes import bind_beside, bind_without
 from ostinato.rules.runtime.required_columns import RequiredColumns, empty_events
-from ostinato.rules.syntax.nodes import Ruleset
 
 
 @dataclass(frozen=True)
 class UnboundProgram:
-    """A program, and the options of a run that say how it is bound to columns."""
+    """What is deployed, and the options of a run that say how it is bound to columns. `known` is its plan, if there is
+    one."""
 
-    program: Ruleset
-    text: str
+    deployments: Deployments
     columns: Mapping[str, str | None]
     longest: float
-    since: Mapping[int, int]
+    known: RulePlan | None = None
+
+    @cached_property
+    def plan(self) -> RulePlan:
+        """Raises QueryError, with its place, where rules wait for each other."""
+        if self.known is not None:
+            return self.known
+        try:
+            return plan_program(self.deployments.program(), since=self.deployments.since())
+        except QueryError as error:
+            raise error.within(self.deployments.text) from None
+
+    def changed(self, deployments: Deployments) -> UnboundProgram:
+        """The same with other deployments. Only what is new is planned, where nothing else depends on it."""
+        known: RulePlan | None = self.plan
+        after = replace(self, deployments=deployments, known=None)
+        gone, new = deployments.changes(self.deployments)
+        try:
+            for since in gone:
+                known = known and plan_without(known, since)
+            for part in new:
+                found = known and plan_beside(known, deployments.program_of(part), part.since)
+                known = found[0] if found else None
+        except QueryError:
+            known = None  # planned as a whole, it says what is wrong with all of it
+        after = replace(after, known=known)
+        assert after.plan is not None
+        return after
 
     @cached_property
     def required(self) -> RequiredColumns:
-        return RequiredColumns.of(plan_program(self.program))
+        return RequiredColumns.of(self.plan)
 
     def without_events(self) -> pa.Schema:
         """The columns of a stream that has ended without any event."""
-        return empty_events(plan_program(self.program), self.columns).schema
+        return empty_events(self.plan, self.columns).schema
 
 
 @dataclass(frozen=True)
@@ -56,7 +87,13 @@ class StreamBinding:
     ) -> StreamBinding:
         def bind(schema: pa.Schema) -> BoundProgram:
             return bind_program(
-                unbound.program, unbound.text, schema, unbound.columns, longest=unbound.longest, since=unbound.since
+                unbound.deployments.program(),
+                unbound.deployments.text,
+                schema,
+                unbound.columns,
+                longest=unbound.longest,
+                since=unbound.deployments.since(),
+                plan=unbound.plan,
             )
 
         if not assuming:
@@ -69,6 +106,44 @@ class StreamBinding:
             with suppress(QueryError):
                 return cls(unbound, seen, schema, bind(schema), final, assuming)
             raise error from None
+
+    def changed(self, unbound: UnboundProgram) -> tuple[StreamBinding, list[SqlProgram]] | None:
+        """With other deployments: also the parts of the program that are new. None where others depend on what comes
+        or goes, so that all of it has to be bound anew."""
+        bound, parts = self.program, []
+        gone, new = unbound.deployments.changes(self.unbound.deployments)
+        if 0 in gone:
+            return None
+        try:
+            for since in gone:
+                less = bind_without(bound, since)
+                if less is None:
+                    return None
+                bound = less
+            for part in new:
+                more = bind_beside(bound, unbound.deployments.program_of(part), part.since, self._columns)
+                if more is None:
+                    return None
+                bound = more[0]
+                parts.append(more[1])
+        except QueryError:
+            return None  # bound as a whole, it says what is wrong with all of it
+        kinds = bound.columns.attributes.types
+        schema = pa.schema([*self.schema, *((name, pa.null()) for name in kinds if name not in self.schema.names)])
+        return replace(self, unbound=replace(unbound, known=bound.sql.plan), schema=schema, program=bound), parts
+
+    def _columns(self, plan: RulePlan) -> IncomingColumns | None:
+        """The columns that a plan reads: those that are there, and others that may come. None where that changes what
+        is there."""
+        columns = self.program.columns
+        if not self.assuming:
+            return columns
+        schema = RequiredColumns.of(plan).complete_schema(self.schema)
+        known = columns.attributes.types
+        new = {field.name: field.type for field in schema if field.name not in self.schema.names}
+        if not all(map(pa.types.is_null, new.values())) or any(field not in schema for field in self.schema):
+            return None
+        return replace(columns, attributes=Attributes.of({**known, **new})) if new else columns
 
     def for_rows(self, given: pa.Schema) -> StreamBinding:
         """A binding that is wide enough for rows of these columns, maybe this. Raises DataError where there is none."""
@@ -141,7 +216,6 @@ class StreamBinding:
             return []
         sql = self.program.sql
         derived = [types for label, types in sql.plan_types.derived.items() if label not in sql.plan.outputs.private]
-        kinds = {name: [types[name] for types in derived if name in types] for types in derived for name in types}
-        return [
-            name for name, each in kinds.items() if all(kind is not None and pa.types.is_null(kind) for kind in each)
-        ]
+        kinds = {(name, kind) for types in derived for name, kind in types.items()}
+        typed = {name for name, kind in kinds if kind is TERM or not pa.types.is_null(kind)}
+        return [name for name in dict.fromkeys(name for types in derived for name in types) if name not in typed]

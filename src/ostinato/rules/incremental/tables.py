@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ostinato.core.arrays import Int64
 from ostinato.core.jit.array_struct import StructList
 from ostinato.rules.incremental.arm_code import SCRATCH, ArmCode, ConstantTest, LookUp, PointPlan
+from ostinato.rules.incremental.dispatch_index import DispatchIndex, switch_of
+from ostinato.rules.incremental.growing_tables import GrowingList, GrowingTable
 from ostinato.rules.incremental.heads import GroupArm
 from ostinato.rules.incremental.operators import ArmPlanner
 from ostinato.rules.kernels import layout as k
@@ -20,160 +20,237 @@ _ROWS = 16  # of an empty point
 _TEST_OPS = {k.EQUAL: k.EQ_I, k.ABOVE: k.GT_I, k.FROM: k.GE_I, k.BELOW: k.LT_I, k.UP_TO: k.LE_I}
 
 
-def int_table(rows: Sequence[Sequence[int]], width: int) -> Int64:
-    return np.array(rows, np.int64).reshape(len(rows), width) if rows else np.zeros((0, width), np.int64)
-
-
-def int_list(values: Sequence[int]) -> Int64:
-    return np.array(values or [0], np.int64)
-
-
 def make_point(plan: PointPlan, rows: int = _ROWS) -> k.Point:
     """A point without tuples."""
     indexes, width = max(1, len(plan.indexes)), len(plan.columns)
-    keys: list[tuple[int, int]] = []
-    specs = []
+    keys, until = GrowingTable(2), GrowingTable(2)
+    specs, uses = [], []
     for columns, time in plan.indexes:
         specs.append((len(keys), len(keys) + len(columns), time))
-        keys += columns
-    until: list[tuple[int, int]] = []
-    uses = []
+        keys.extend(columns)
     for bounds in plan.uses:
         uses.append((len(until), len(until) + len(bounds)))
-        until += bounds
-    marks = np.zeros(k.POINT_WORDS, np.int64)
+        until.extend(bounds)
+    marks = _zeros(k.POINT_WORDS)
     marks[k.KIND], marks[k.FREE], marks[k.UNBOUNDED] = plan.retention, -1, plan.unbounded
     return k.Point(
-        rows=np.zeros((rows, width), np.int64),
-        links=np.zeros((indexes, rows), np.int64),
-        hashes=np.zeros((indexes, rows), np.int64),
+        rows=_zeros(rows, width),
+        links=_zeros(indexes, rows),
+        hashes=_zeros(indexes, rows),
         tails=np.full((indexes, 4 * rows), -1, np.int64),
-        specs=int_table(specs, 3),
-        keys=int_table(keys, 2),
-        pending=np.zeros((_ROWS if plan.waits else 0, width + 2), np.int64),
-        ends=int_list(plan.ends),
-        uses=int_table(uses, 2),
-        until=int_table(until, 2),
+        specs=GrowingTable(3, specs).table,
+        keys=keys.table,
+        pending=_zeros(_ROWS if plan.waits else 0, width + 2),
+        ends=GrowingList(plan.ends or (0,)).array,
+        uses=GrowingTable(2, uses).table,
+        until=until.table,
         marks=marks,
     )
 
 
-@dataclass
 class Linker:
-    """Gives points and arms their numbers, and writes the tables."""
+    """Gives points and arms their numbers, and writes the tables; more may come, and others go."""
 
-    planner: ArmPlanner
-    labels: int
-    code: list[list[int]] = field(default_factory=list)
-    loads: list[tuple[int, int]] = field(default_factory=list)
-    slots: list[int] = field(default_factory=lambda: list(range(1, SCRATCH)))
-    aggregates: list[list[int]] = field(default_factory=list)
-    columns: list[int] = field(default_factory=list)
-    node_arms: list[int] = field(default_factory=list)
-    switches: list[list[int]] = field(default_factory=list)
-    cases: list[npt.NDArray[np.int64]] = field(default_factory=list)
-    case_count: int = 0
-    thresholds: list[int] = field(default_factory=list)
+    def __init__(self, planner: ArmPlanner) -> None:
+        self.planner = planner
+        self.arms: list[ArmCode] = []  # by number, those included that are gone
+        self.straight: dict[PointPlan, list[ArmCode]] = {}
+        self.by_label: dict[int, list[ArmCode]] = {}  # of the straight arms that events drive
+        self.dispatchers: dict[PointPlan, ArmCode] = {}
+        self.driving: dict[PointPlan, list[int]] = {}  # the arms that each point drives, as LiveState.driven has them
+        self.code, self.loads, self.arm_table = GrowingTable(k.OPERANDS), GrowingTable(2), GrowingTable(k.ARM_FIELDS)
+        self.aggregates, self.slots = GrowingTable(8), GrowingList(range(1, SCRATCH))
+        self.columns, self.driven, self.index = GrowingList(), GrowingList(), DispatchIndex()
+        self.state = self._empty()
+        self.extend()
 
-    def link(self) -> tuple[k.LiveState, list[ArmCode]]:
-        """The state of a program without any events, and its arms by number."""
-        planner = self.planner
-        for number, point in enumerate(planner.points):
-            point.number = number
-        places = dict.fromkeys(planner.points, (-1, 0))
-        for arm in planner.arms:
-            for target in _targets(arm):
-                places[target] = max(places[target], arm.place)
-        straight: dict[PointPlan, list[ArmCode]] = {}
-        for arm in planner.arms:
-            if arm.is_straight:
-                straight.setdefault(arm.source, []).append(arm)
-        dispatchers = {point: ArmCode(planner.frame, point, places[point]) for point in straight}
-        ordered = sorted(
-            [(arm.place, 0, arm) for arm in planner.arms] + [(arm.place, 1, arm) for arm in dispatchers.values()],
-            key=lambda each: each[:2],
-        )
-        arms = [arm for _, _, arm in ordered]
-        for number, arm in enumerate(arms):
-            arm.number = number
-        table = [self._arm(arm, dispatchers.get(arm.source) is arm) for arm in arms]
-        nodes = self._nodes(straight)
-        driven, ranges = self._driven(arms, dispatchers)
-        frame = np.array(planner.frame.slots, np.int64)
-        cases = np.concatenate(self.cases) if self.cases else np.full((1, 3), -1, np.int64)
+    def _empty(self) -> k.LiveState:
         marks = _zeros(k.WORDS)
         marks[k.ARM], marks[k.NOW], marks[k.FINAL], marks[k.DONE_NOW] = -1, -(2**62), -(2**62), -(2**62)
-        state = k.LiveState(
-            points=StructList(make_point(point) for point in planner.points),
-            frame=frame,
-            code=int_table([[*each, *[0] * (k.OPERANDS - len(each))] for each in self.code], k.OPERANDS),
-            loads=int_table(self.loads, 2),
-            slots=int_list(self.slots),
-            loops=_zeros(max(1, len(self.code)), 2),
-            arms=int_table(table, k.ARM_FIELDS),
-            driven=int_list(driven),
-            driven_ranges=int_table(ranges, 2),
-            nodes=int_table(nodes, 4),
-            node_arms=int_list(self.node_arms),
-            switches=int_table(self.switches, 6),
-            cases=cases,
-            thresholds=int_list(self.thresholds),
-            aggregates=int_table(self.aggregates, 8),
-            columns=int_list(self.columns),
-            queue=_zeros(len(arms) + 1),
+        interned = self.planner.interned
+        return k.LiveState.blank(
             stack=_zeros(64),
             due=_zeros(64, 3),
             log=_zeros(64, 2),
-            touched=_zeros(len(planner.points)),
-            dirty=_zeros(len(planner.points)),
-            plain_kinds=planner.interned.plain_kinds,
-            plains=planner.interned.plains,
-            group=_zeros(64, max([1, *map(len, self._group_widths())])),
+            plain_kinds=interned.plain_kinds,
+            plains=interned.plains,
+            group=_zeros(64, 1),
             distinct=_zeros(256),
             marks=marks,
         )
-        return state, arms
 
-    def _group_widths(self) -> list[list[int]]:
-        return [each[1] for arm in self.planner.arms for each in arm.code if each[0] == k.ACCUMULATE]
+    # What comes, and what goes
 
-    def _driven(
-        self, arms: Sequence[ArmCode], dispatchers: dict[PointPlan, ArmCode]
-    ) -> tuple[list[int], list[tuple[int, int]]]:
-        by_point: dict[PointPlan, list[int]] = {point: [] for point in self.planner.points}
+    def extend(self) -> None:
+        """Link the points and arms that were planned since the last time. They see what is new from now on."""
+        planner = self.planner
+        planner.incoming.columns = tuple(str(place) for place in range(planner.events.width))
+        points = [point for point in planner.points if point.number < 0]
+        for number, point in enumerate(points, len(planner.points) - len(points)):
+            point.number = number
+        arms = self._number([arm for arm in planner.arms if arm.number < 0])
         for arm in arms:
-            if not arm.is_straight or dispatchers.get(arm.source) is arm:
-                by_point[arm.source].append(arm.number)
+            self.arm_table.append(self._arm(arm))
+        for arm in arms:
+            if not arm.is_straight or self.dispatchers.get(arm.source) is arm:
+                self.driving.setdefault(arm.source, []).append(arm.number)
             for point in arm.redone_for:
-                by_point[point].append(~arm.number)
-        driven: list[int] = []
-        ranges = []
-        for point in self.planner.points:
-            ranges.append((len(driven), len(driven) + len(by_point[point])))
-            driven += by_point[point]
-        return driven, ranges
+                self.driving.setdefault(point, []).append(~arm.number)
+        self._write(points)
+        self._connect({arm.source for arm in arms} | {point for arm in arms for point in arm.redone_for})
+        self._dispatch(arms)
+        self._write_tables(arms)
+        for arm in arms:
+            self.state.arms[arm.number, k.DONE] = self.state.points[arm.source.number].marks[k.COUNT]
+
+    @property
+    def is_worn(self) -> bool:
+        """Whether most of what the tables have is gone."""
+        live = len(self.planner.arms)
+        return len(self.arms) > 3 * live + 1_000 or len(self.index) > 10 * live + 10_000
+
+    def drop(self, since: int) -> bool:
+        """Unlink the points and arms of a deployment; gives whether any of the points had timers."""
+        planner = self.planner
+        points = [point for point in planner.points if point.since == since]
+        arms = [arm for arm in self.arms if arm.since == since]
+        gone, dead = set(points), set(arms)
+        planner.arms[:] = [arm for arm in planner.arms if arm not in dead]
+        for name in [name for name, point in planner.by_name.items() if point in gone]:
+            del planner.by_name[name]
+        for label in [label for label, point in planner.derived.items() if point in gone]:
+            del planner.derived[label]
+        for point in points:
+            empty = make_point(point, 1)
+            self.state.points[point.number].update(**{name: getattr(empty, name) for name in k.Point.PLACED})
+            empty.marks[k.KIND] = k.TRANSIENT
+            for table in (self.straight, self.dispatchers, self.driving, planner.rounds):
+                table.pop(point, None)
+            point.since = -1
+        sources = {arm.source for arm in arms} - gone
+        numbers = {arm.number for arm in arms}
+        for point in sources:
+            self.straight[point] = [arm for arm in self.straight.get(point, ()) if arm not in dead]
+            self.driving[point] = [each for each in self.driving.get(point, ()) if max(each, ~each) not in numbers]
+        self._connect(sources)
+        for number in {arm.label for arm in arms if arm.label}:
+            self.by_label[number] = [arm for arm in self.by_label[number] if arm not in dead]
+            if not self.by_label[number]:
+                planner.events.drop_label(number)
+        self._dispatch(arms)
+        for arm in arms:
+            arm.since = -1
+        self._write_tables(())
+        return any(point.waits for point in points)
+
+    def _number(self, made: list[ArmCode]) -> list[ArmCode]:
+        """The arms that are new in the order of the plan. The straight ones of a point are run by one arm, which comes
+        after all that add to the point."""
+        places = dict.fromkeys((arm.source for arm in made), (-1, 0))
+        for arm in made:
+            for target in _targets(arm):
+                places[target] = max(places.get(target, (-1, 0)), arm.place)
+        dispatchers = []
+        for arm in made:
+            if not arm.is_straight:
+                continue
+            self.straight.setdefault(arm.source, []).append(arm)
+            if arm.source is self.planner.incoming:
+                self.by_label.setdefault(arm.label, []).append(arm)
+            if arm.source not in self.dispatchers:
+                made_for = ArmCode(self.planner.frame, arm.source, places[arm.source], arm.source.since)
+                self.dispatchers[arm.source] = made_for
+                dispatchers.append(made_for)
+        ordered = sorted(
+            [(arm.place, 0, arm) for arm in made] + [(arm.place, 1, arm) for arm in dispatchers],
+            key=lambda each: each[:2],
+        )
+        arms = [arm for _, _, arm in ordered]
+        for number, arm in enumerate(arms, len(self.arms)):
+            arm.number = number
+        self.arms += arms
+        return arms
+
+    def _write(self, points: list[PointPlan]) -> None:
+        """The points that are new; and room for wider events."""
+        state = self.state
+        made = StructList((*state.points, *map(make_point, points)))
+        events, width = made[0], self.planner.events.width
+        if events.rows.shape[1] < width:
+            wider = np.full((len(events.rows), width), k.NULL)
+            wider[:, : events.rows.shape[1]] = events.rows
+            events.update(rows=wider)
+        more = _zeros(len(points))
+        ranges = np.concatenate([state.driven_ranges.reshape(-1, 2), _zeros(len(points), 2)])
+        state.update(
+            points=made,
+            driven_ranges=ranges,
+            touched=np.concatenate([state.touched, more]),
+            dirty=np.concatenate([state.dirty, more]),
+            label_nodes=np.concatenate(
+                [state.label_nodes, _zeros(self.planner.events.last_label + 1 - len(state.label_nodes))]
+            ),
+        )
+
+    def _connect(self, points: Iterable[PointPlan]) -> None:
+        """Say which arms these points drive."""
+        for point in points:
+            self.state.driven_ranges[point.number] = self.driven.extend(self.driving.get(point, ()))
+
+    def _dispatch(self, arms: Iterable[ArmCode]) -> None:
+        """Say which straight arms concern tuples of the points that drive these arms."""
+        incoming = self.planner.incoming
+        table = self.arm_table.table
+        self.state.update(arms=table)
+        for label in {arm.label for arm in arms if arm.label}:
+            self.state.label_nodes[label] = self.index.node(self.by_label[label])
+        for point in {arm.source: None for arm in arms if arm.source in self.dispatchers}:
+            if point is not incoming:
+                table[self.dispatchers[point].number, k.NODE] = self.index.node(self.straight.get(point, ()))
+
+    def _write_tables(self, arms: Iterable[ArmCode]) -> None:
+        frame, state = self.planner.frame.slots, self.state
+        code = self.code.table
+        groups = [len(each[1]) for arm in arms for each in arm.code if each[0] == k.ACCUMULATE]
+        width = max([state.group.shape[1], *groups])
+        state.update(
+            frame=np.concatenate([state.frame, np.array(frame[len(state.frame) :], np.int64)]),
+            code=code,
+            loads=self.loads.table,
+            slots=self.slots.array,
+            loops=_zeros(max(1, len(code)), 2),
+            arms=self.arm_table.table,
+            driven=self.driven.array,
+            **self.index.tables(),
+            aggregates=self.aggregates.table,
+            columns=self.columns.array,
+            queue=_zeros(len(self.arms) + 1),
+        )
+        if width > state.group.shape[1]:
+            state.update(group=_zeros(len(state.group), width))
 
     # Arms
 
-    def _arm(self, arm: ArmCode, dispatches: bool) -> list[int]:
+    def _arm(self, arm: ArmCode) -> list[int]:
+        dispatches = self.dispatchers.get(arm.source) is arm
         kind = k.DISPATCH if dispatches else k.HOST_ARM if arm.host is not None else k.BATCH
         first = len(self.code)
         if kind == k.BATCH:
             if arm.is_straight:
-                switch = _switch_of(arm)
+                switch = switch_of(arm)
                 tests = [test for test in arm.tests if test is not switch]
             else:
                 tests = arm.tests
             body = [*(each for test in tests for each in _test_code(arm, test)), *arm.code]
             shift = len(body) - len(arm.code)
             for each in body:
-                self.code.append(self._instruction(each, first + shift))
+                made = self._instruction(each, first + shift)
+                self.code.append([*made, *[0] * (k.OPERANDS - len(made))])
         loads = len(self.loads)
-        self.loads += [(slot, column) for column, slot in arm.loads.items()]
-        node = self.labels + 1 + arm.source.number if dispatches and arm.source.number else 0
-        rounds = self.planner.max_rounds.get(arm.source, 0) if dispatches else 0
+        self.loads.extend((slot, column) for column, slot in arm.loads.items())
+        rounds = self.planner.rounds.get(arm.source, 0) if dispatches else 0
         return [
-            arm.source.number, kind, first, len(self.code), loads, len(self.loads), 0, 0, node, rounds, 0, 0
+            arm.source.number, kind, first, len(self.code), loads, len(self.loads), 0, 0, 0, rounds, 0, 0
         ]  # fmt: skip
 
     def _instruction(self, each: list[Any], first: int) -> list[int]:
@@ -182,99 +259,27 @@ class Linker:
             _, point, index, slots, low, high, found = each
             assert isinstance(found, LookUp)
             loads = len(self.loads)
-            self.loads += [(slot, column) for column, slot in found.loads.items()]
+            self.loads.extend((slot, column) for column, slot in found.loads.items())
             limit = found.limit.number if found.limit is not None else -1
-            return [op, point.number, index, *self._slot_list(slots), low, high, limit, loads, len(self.loads)]
+            return [op, point.number, index, *self.slots.extend(slots), low, high, limit, loads, len(self.loads)]
         if op == k.ABSENT:
             _, point, index, slots, low, high, begin, column = each
-            return [op, point.number, index, *self._slot_list(slots), low, high, -1, begin, column]
+            return [op, point.number, index, *self.slots.extend(slots), low, high, -1, begin, column]
         if op == k.EMIT:
             _, point, slots, end = each
-            return [op, point.number, *self._slot_list(slots), end]
+            return [op, point.number, *self.slots.extend(slots), end]
         if op == k.ACCUMULATE:
-            return [op, *self._slot_list(each[1])]
+            return [op, *self.slots.extend(each[1])]
         if op == k.GROUP:
             group = each[1]
             assert isinstance(group, GroupArm)
             begin = len(self.aggregates)
             for name, value, floating, distinct, order, slot in group.aggregates:
                 self.aggregates.append(
-                    [name, value, floating, *self._column_list(distinct), *self._column_list(order), slot]
+                    [name, value, floating, *self.columns.extend(distinct), *self.columns.extend(order), slot]
                 )
             return [op, first + group.after, begin, len(self.aggregates)]
         return each
-
-    def _slot_list(self, slots: Sequence[int]) -> tuple[int, int]:
-        begin = len(self.slots)
-        self.slots += slots
-        return begin, len(self.slots)
-
-    def _column_list(self, columns: Sequence[int]) -> tuple[int, int]:
-        begin = len(self.columns)
-        self.columns += columns
-        return begin, len(self.columns)
-
-    # Which arms concern a tuple
-
-    def _nodes(self, straight: dict[PointPlan, list[ArmCode]]) -> list[list[int]]:
-        incoming = self.planner.incoming
-        by_label: dict[int, list[ArmCode]] = {}
-        for arm in straight.get(incoming, ()):
-            by_label.setdefault(arm.label, []).append(arm)
-        nodes = [self._node(by_label.get(label, [])) for label in range(self.labels + 1)]
-        return nodes + [
-            self._node(straight.get(point, []) if point is not incoming else []) for point in self.planner.points
-        ]
-
-    def _node(self, arms: Sequence[ArmCode]) -> list[int]:
-        plain = [arm.number for arm in arms if _switch_of(arm) is None]
-        begin = len(self.node_arms)
-        self.node_arms += plain
-        end = len(self.node_arms)
-        first = len(self.switches)
-        cases: dict[tuple[int, int, bool], list[tuple[ConstantTest, int]]] = {}
-        for arm in arms:
-            if (test := _switch_of(arm)) is not None:
-                cases.setdefault((test.kind, test.column, test.floating), []).append((test, arm.number))
-        for (kind, column, floating), found in cases.items():
-            if kind == k.EQUAL:
-                self._equalities(column, found)
-            else:
-                self._order(kind, column, floating, found)
-        return [begin, end, first, len(self.switches)]
-
-    def _equalities(self, column: int, found: list[tuple[ConstantTest, int]]) -> None:
-        by_code: dict[int, list[int]] = {}
-        for test, number in found:
-            by_code.setdefault(test.code, []).append(number)
-        size = 1 << (2 * len(by_code)).bit_length()
-        table = np.full((size, 3), -1, np.int64)
-        for code, numbers in by_code.items():
-            slot = hash_case(code) & (size - 1)
-            while table[slot, 1] >= 0:
-                slot = (slot + 1) & (size - 1)
-            table[slot] = code, len(self.node_arms), len(self.node_arms) + len(numbers)
-            self.node_arms += numbers
-        self.switches.append([k.EQUAL, column, 0, self.case_count, self.case_count + size, size - 1])
-        self.cases.append(table)
-        self.case_count += size
-
-    def _order(self, kind: int, column: int, floating: bool, found: list[tuple[ConstantTest, int]]) -> None:
-        def value(pair: tuple[ConstantTest, int]) -> float:
-            code = pair[0].code
-            return float(np.int64(code).view(np.float64)) if floating else code
-
-        found = sorted(found, key=value)
-        begin, shift = len(self.thresholds), len(self.node_arms) - len(self.thresholds)
-        self.thresholds += [test.code for test, _ in found]
-        self.node_arms += [number for _, number in found]
-        self.switches.append([kind, column, int(floating), begin, len(self.thresholds), shift])
-
-
-def hash_case(value: int) -> int:
-    """As kernels.stores.hash_with(0, value)."""
-    product = ((value % 2**64) * 0x9E3779B97F4A7C15) % 2**64
-    return int(product ^ (product >> 32))
 
 
 def _zeros(*shape: int) -> Int64:
@@ -285,12 +290,6 @@ def _targets(arm: ArmCode) -> list[PointPlan]:
     if arm.host is not None:
         return [arm.host.target]
     return [each[1] for each in arm.code if each[0] == k.EMIT]
-
-
-def _switch_of(arm: ArmCode) -> ConstantTest | None:
-    """The test whose index finds the arm: by equality, if there is one."""
-    by_equality = [test for test in arm.tests if test.kind == k.EQUAL]
-    return next(iter([*by_equality, *arm.tests]), None)
 
 
 def _test_code(arm: ArmCode, test: ConstantTest) -> list[list[Any]]:

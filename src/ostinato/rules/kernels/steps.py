@@ -173,7 +173,7 @@ def _dispatch(state: LiveState, arm: int) -> int:
     point = state.points[number]
     while arms[arm, DONE] < point.marks[COUNT]:
         row = arms[arm, DONE]
-        node = arms[arm, NODE] if number > 0 else point.rows[row, 0]
+        node = arms[arm, NODE] if number > 0 else state.label_nodes[point.rows[row, 0]]
         status = _dispatch_row(state, node, number, row)
         if status != FINISHED:
             return status

@@ -32,9 +32,14 @@ class Strata:
     """Lowest stratum first; within one, each group after those that it reads."""
 
     strata: tuple[tuple[Group, ...], ...]
-    derived: frozenset[str]  # labels of the heads
+    heights: Mapping[str, int]  # the stratum of each label that is derived
     incoming: Mapping[str, Span]  # labels that are only queried, with their first use
     read: frozenset[str]  # labels that rules query
+
+    @property
+    def derived(self) -> frozenset[str]:
+        """The labels of the heads."""
+        return frozenset(self.heights)
 
     @property
     def groups(self) -> tuple[Group, ...]:
@@ -78,8 +83,10 @@ def _anchors(rule: NormalRule) -> frozenset[str]:
     return frozenset(timer.anchor for timer in rule.timers if isinstance(timer, RelativeTimer))
 
 
-def stratify(rules: Sequence[NormalRule]) -> Strata:
-    """Raises QueryError where a rule depends on its own result through a strict step."""
+def stratify(rules: Sequence[NormalRule], below: Mapping[str, int] | None = None) -> Strata:
+    """Raises QueryError where a rule depends on its own result through a strict step. `below` are the strata of labels
+    that other rules derive, which read nothing of these."""
+    known = below or {}
     reads = [list(label_uses(rule)) for rule in rules]
     makers: dict[str, list[int]] = {}
     for number, rule in enumerate(rules):
@@ -97,6 +104,12 @@ def stratify(rules: Sequence[NormalRule]) -> Strata:
             for use in reads[number]
             for maker in makers.get(use.label, ())
             if maker not in members
+        ]
+        steps += [
+            known[use.label] + (use.strict is not None)
+            for number in component
+            for use in reads[number]
+            if use.label in known
         ]
         height = max(steps, default=0)
         level |= dict.fromkeys(component, height)
@@ -116,10 +129,13 @@ def stratify(rules: Sequence[NormalRule]) -> Strata:
                 )
     incoming: dict[str, Span] = {}
     for use in (use for found in reads for use in found):
-        if use.label not in makers:
+        if use.label not in makers and use.label not in known:
             incoming.setdefault(use.label, use.span)
+        if use.label not in makers and use.label not in known:
+            incoming.setdefault(use.label, use.span)
+    heights = {label: max(level[number] for number in found) for label, found in makers.items()}
     read = frozenset(use.label for found in reads for use in found)
-    return Strata(tuple(map(tuple, strata)), frozenset(makers), incoming, read)
+    return Strata(tuple(map(tuple, strata)), heights, incoming, read)
 
 
 def _components(edges: Sequence[Sequence[int]]) -> list[list[int]]:

@@ -46,13 +46,14 @@ class SqlGenerator:
         definitions: Mapping[str, cera.Node],
         *,
         near: bool = False,
+        names: ColumnNames | None = None,
     ) -> None:
         self.plan_types, self.ticks_per_second = plan_types, ticks_per_second
         self.definitions, self.near = definitions, near
         # By the very node: to Python, matches of 1 and of true are equal.
         self._point_of = {id(found.match): name for name, found in plan_types.match_plans.items()}
         self.rounds = False  # whether Δ is what a round of a recursion adds, in tables of its own
-        self.names = ColumnNames()
+        self.names = names or ColumnNames()
 
     # Times
 

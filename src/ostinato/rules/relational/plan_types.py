@@ -29,6 +29,23 @@ class PlanTypes:
     derived: dict[str, dict[str, Kind]] = field(default_factory=dict)  # label -> attributes
     moment: Kind = None  # of the times of events as values
 
+    def copy(self) -> PlanTypes:
+        """The same types, to which others may come."""
+        tables = dict(self.attributes), dict(self.match_plans), dict(self.kinds), dict(self.head_columns)
+        return PlanTypes(*tables, dict(self.derived), self.moment)
+
+    def of_plan(self, plan: RulePlan) -> PlanTypes:
+        """The types of a plan that has lost rules."""
+        names = plan.query_plan.by_name
+        return PlanTypes(
+            {stream: each for stream, each in self.attributes.items() if stream in plan.read},
+            {name: each for name, each in self.match_plans.items() if name in names},
+            {name: each for name, each in self.kinds.items() if name in names},
+            {name: each for name, each in self.head_columns.items() if name in names},
+            {label: each for label, each in self.derived.items() if label in plan.strata.heights},
+            self.moment,
+        )
+
     def kinds_of(self, node: cera.Node) -> Mapping[str, Kind]:
         """What the variables of a node hold."""
         if isinstance(node, cera.Point):
@@ -54,13 +71,18 @@ class PlanTypes:
 
 
 def infer_types(
-    plan: RulePlan, incoming: Attributes, patterns: Mapping[cera.CelStream, Attributes], moment: Kind
+    plan: RulePlan,
+    incoming: Attributes,
+    patterns: Mapping[cera.CelStream, Attributes],
+    moment: Kind,
+    beside: PlanTypes | None = None,
 ) -> PlanTypes:
-    """`patterns`: what the matches of each CEL query hold; `moment`: what the times of events are as values.
+    """`patterns`: what the matches of each CEL query hold; `moment`: what the times of events are as values; `beside`:
+    the types of rules which read nothing of these, and are among the types that are found.
 
     Raises QueryError where a rule cannot fit the events.
     """
-    types = PlanTypes(moment=moment)
+    types = PlanTypes(moment=moment) if beside is None else beside.copy()
     named = _identified_points(plan.query_plan)
     waiting = list(plan.query_plan.definitions)
     recursive = {rule.head.label for group in plan.groups if group.recursive for rule in group.rules}

@@ -64,25 +64,26 @@ def bind_program(
     longest: float = inf,
     near: bool = False,
     since: Mapping[int, int] | None = None,
+    plan: RulePlan | None = None,
 ) -> BoundProgram:
     """Plan, type and check the program for these columns.
 
     Raises QueryError, with its place in `text`, where the program does not fit them. `longest` is how many nanoseconds
     an event lasts at most; `near` joins by buckets of time, which pays for many events; `since` is that of
-    `plan_program`.
+    `plan_program`. `plan` is one of the program, for any events, where it is known.
     """
-    plan = plan_program(program, since=since)
+    plan = plan or plan_program(program, since=since)
     columns = IncomingColumns.resolve(
         schema, labels=sorted(plan.strata.incoming), default_time=infer_time_type(plan), **options
     )
     if columns.times.points:
         longest = 0
-    if longest < inf:
+    if longest != plan.longest:
         plan = plan_program(program, longest, since)
     ticks = columns.times.ticks_per_second
     try:
         patterns = {each: PatternStream(each.query, columns.attributes, ticks) for each in _cel_streams(plan)}
-        moment = columns.times.answer_type(whole=_whole_seconds(plan))
+        moment = columns.times.answer_type(whole=in_whole_seconds(plan))
         found = {each: stream.attributes for each, stream in patterns.items()}
         types = infer_types(plan, columns.attributes, found, moment)
         definitions = {each.name: each.node for each in plan.query_plan.definitions}
@@ -92,7 +93,7 @@ def bind_program(
         output_schema(types, plan.outputs.private)  # whether the columns of all labels go together
     except QueryError as error:
         raise error.within(text) from None
-    return BoundProgram(sql, columns, _whole_seconds(plan), patterns)
+    return BoundProgram(sql, columns, in_whole_seconds(plan), patterns)
 
 
 def _cel_streams(plan: RulePlan) -> list[CelStream]:
@@ -100,7 +101,7 @@ def _cel_streams(plan: RulePlan) -> list[CelStream]:
     return list(dict.fromkeys(each for each in streams if isinstance(each, CelStream)))
 
 
-def _whole_seconds(plan: RulePlan) -> bool:
+def in_whole_seconds(plan: RulePlan) -> bool:
     """Whether timers lead from whole seconds to whole seconds."""
     timers = [timer for each in plan.translated for timer in each.rule.timers]
     return all(

@@ -9,6 +9,7 @@ import pytest
 import ostinato
 from ostinato.errors import DataError, OstinatoError, QueryError
 from ostinato.rules.incremental.engine import RuleEngine
+from ostinato.rules.incremental.stream_binding import StreamBinding
 
 PAIR = """DETECT pair { k { var K } }
 ON and { event i: a {{ k {{ var K }} }}, event j: b {{ k {{ var K }} }} } where { i before j, {i, j} within 10 sec }
@@ -127,3 +128,61 @@ def test_what_is_not_deployed_cannot_be_taken_away() -> None:
         engine.undeploy("mor")
     with pytest.raises(OstinatoError, match="name"):
         engine.deploy("", SECOND)
+
+
+@pytest.mark.filterwarnings("ignore:no event has")
+def test_only_what_is_deployed_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1), point("a", 2)])
+    monkeypatch.setattr(StreamBinding, "of", None)  # which binds a whole program
+    engine.deploy("more", SECOND)
+    engine.deploy("up", ABOVE)
+    engine.deploy("of others", SECOND.replace("second", "third").replace("k ", "other ").replace("b {", "c {"))
+    assert sorted(found(engine.push([point("a", 3), point("b", 4)]), engine.advance(to=4))) == [
+        *[("above", 1, 4), ("above", 2, 4), ("above", 3, 4)],
+        *[("pair", 1, 4), ("pair", 2, 4), ("pair", 3, 4), ("second", 2, 4), ("second", 3, 4)],
+    ]
+    engine.deploy("more", ABOVE.replace("above", "more"))
+    engine.undeploy("up")
+    given = found(engine.push([point("b", 6), {"type": "c", "ts": 7}]), engine.flush())
+    assert sorted(given) == [(label, begin, 6) for label in ("more", "pair") for begin in (1, 2, 3)]
+
+
+def test_tables_do_not_grow_with_rules_that_come_and_go() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1), point("a", 2)])
+    for number in range(400):
+        engine.deploy("more", SECOND.replace("second", f"second{number}"))
+    assert len(engine._steps.live.linker.arms) < 2_000
+    assert sorted(found(engine.push([point("b", 4)]), engine.flush())) == [
+        *[("pair", 1, 4), ("pair", 2, 4), ("second399", 2, 4)]
+    ]
+
+
+def test_a_timer_that_is_taken_away_does_not_go_off_and_others_do() -> None:
+    quiet = """DETECT quiet { k { var K } } ON and { event i: a {{ k {{ var K }} }},
+        event t: timer:from-end [event i, 5 sec], while t: not b {{ k {{ var K }} }} } END"""
+    engine = ostinato.rules(quiet).engine()
+    engine.push([point("a", 1), point("a", 2)])
+    engine.deploy("more", quiet.replace("quiet", "calm"))
+    engine.push([point("a", 3), point("a", 4)])
+    engine.undeploy("more")
+    assert found(engine.flush()) == [("quiet", begin, begin + 5) for begin in (1, 2, 3, 4)]
+
+
+def test_terms_of_events_that_wait_are_read_for_new_rules() -> None:
+    engine = ostinato.rules("DETECT seen { k { var K } } ON event i: a {{ k {{ var K }} }} END").engine()
+    engine.push([point("a", 1)])
+    engine.deploy("more", "DETECT whole { x { var X } } ON event i: a {{ desc k {{ var X }} }} END")
+    assert sorted(found(engine.flush())) == [("seen", 1, 1), ("whole", 1, 1)]
+
+
+def test_before_any_event_rules_are_checked_together() -> None:
+    quiet = """DETECT quiet { k { var K } } ON and { event i: a {{ k {{ var K }} }},
+        event t: timer:from-end [event i, 1 sec], while t: not loud {{ k {{ var K }} }} } END"""
+    engine = ostinato.rules(quiet).engine()
+    with pytest.raises(QueryError, match=r"loud <- quiet <- not loud|quiet <- not loud <- quiet"):
+        engine.deploy("loud", "DETECT loud { k { var K } } ON event q: quiet {{ k {{ var K }} }} END")
+    engine.deploy("more", SECOND)
+    assert engine.deployed == ["more"]
+    assert found(engine.push([point("a", 1), point("b", 2)]), engine.flush()) == [("quiet", 1, 2), ("second", 1, 2)]

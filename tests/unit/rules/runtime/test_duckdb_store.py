@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import duckdb
 import pyarrow as pa
 import pytest
 from sqlglot import exp
@@ -34,6 +37,17 @@ def test_rows_go_in_and_out(store: DuckDBStore) -> None:
 def test_bad_values_are_errors_of_the_data(store: DuckDBStore) -> None:
     with pytest.raises(DataError, match="a value of the events cannot be used"):
         store.run("SELECT CAST('x' AS BIGINT)")
+
+
+def test_queries_reach_for_no_files_and_no_variables(store: DuckDBStore, tmp_path: Path) -> None:
+    file = tmp_path / "some.csv"
+    file.write_text("v\n1\n", encoding="utf-8")
+    with pytest.raises(duckdb.PermissionException):
+        store.arrow(f"SELECT * FROM read_csv('{file}')")
+    secret = pa.table({"v": [1]})
+    with pytest.raises(duckdb.CatalogException):
+        store.arrow("SELECT * FROM secret")
+    assert len(secret) == 1
 
 
 def test_names_are_quoted() -> None:
