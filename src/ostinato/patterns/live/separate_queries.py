@@ -185,5 +185,5 @@ class SeparateQueries:
         """An engine may wait for other times now."""
         engine = self.engines[name]
         self._changed.add(name)
-        if name in self.numbers and engine.waiting is not None:
-            self._waiting.set(name, engine.waiting.next_deadline())
+        if name in self.numbers and engine.compiled.trailing:
+            self._waiting.set(name, engine.next_deadline())

@@ -105,6 +105,8 @@ class Engine(EngineState):
         if matches is None:
             return None
         table = self._collect(map(self._answer, matches)) if matches else self._nothing
+        if self.distinct is not None:
+            self.distinct.forget_all()
         self._close_history()
         return table
 
@@ -128,6 +130,8 @@ class Engine(EngineState):
             table = self._answer(matches[0])
         else:
             table = self._collect(map(self._answer, matches))
+        if self.distinct is not None:
+            self.distinct.forget_all()  # what looks alike is certain at the same time
         if self.history.crowded:
             self._close_history()
         return table
@@ -252,14 +256,21 @@ class Engine(EngineState):
         """What is complete once time has reached a tick, after all events before it were read."""
         stream, table = self.stream, self._nothing
         assert stream.clock is not None
-        if self.waiting is not None and self.waiting.timed:
-            table = self._answer(self.waiting.until(int(stream.clock.to_pulses(np.array([tick]))[0])))
+        if self.waits_for_time:
+            table = self._answer(self._certain(int(stream.clock.to_pulses(np.array([tick]))[0])))
         window = self.compiled.query.window
         if window is not None and window.kind == "time" and stream.ruler is not None:
             self.low = max(self.low, int(lower_bounds(stream.ruler, np.array([tick]), window.amount)[0]))
             if self.newest < self.low and len(self.history.kept_positions):
                 self._close_history(prune=True)
         return table
+
+    def _certain(self, now: int) -> Matches:
+        """The matches that waited and are certain once time has reached a pulse."""
+        if self.indexed is not None and self.indexed.active:
+            return self.indexed.until(now) or Matches.none()
+        assert self._waiting is not None
+        return self._waiting.until(now)
 
     def due(self) -> Any:
         """The next time at which `advance` has something to do; None when nothing waits."""
@@ -276,8 +287,7 @@ class Engine(EngineState):
         ticks: list[int] = []
         if (waiting := self.reorder.next_tick()) is not None:
             ticks.append(waiting)
-        timed = self.waiting is not None and self.waiting.timed
-        if timed and self.waiting is not None and (deadline := self.waiting.next_deadline()) is not None:
+        if (deadline := self.next_deadline()) is not None:
             ticks.append(first_after(stream.clock, deadline))
         forgets = window is not None and window.kind == "time" and self.newest >= self.low
         if forgets and window is not None and stream.ruler is not None and len(self.history.kept_positions):

@@ -12,12 +12,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from ostinato.core.columns.row_codes import RowCodes, coded_columns
 from ostinato.core.reorder import SingleRow
 from ostinato.core.rows import Check, float_bits, plain_check, plain_ticks
 from ostinato.core.window_bounds import lower_bound_function
+from ostinato.patterns.runtime.indexed_absence import IndexedAbsence
 from ostinato.patterns.runtime.matches import Matches
 
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ class SingleEvents:
         self.tied = stream.ties is not None
         self.tick_of = plain_ticks(stream.clock) if stream.clock is not None else None
         window = engine.compiled.query.window
+        self.indexed = engine.indexed if engine.is_indexed else None
+        self.clock = stream.clock
         self.low_of = lower_bound_function(stream.ruler, window.amount) if stream.ruler and window else None
         self.waits = stream.clock is not None and engine.options.lateness != 0
 
@@ -70,7 +74,7 @@ class SingleEvents:
         """For an engine whose events can be read so."""
         compiled, stream = engine.compiled, engine.stream
         window = compiled.query.window
-        if not engine.is_plain:
+        if not engine.is_plain and not engine.is_indexed:
             return None
         if (stream.ties is not None and compiled.contiguous) or (window is not None and window.kind == "attribute"):
             return None
@@ -137,6 +141,7 @@ class SingleEvents:
         stream, matcher, place = engine.stream, engine.matcher, engine.read
         engine.read = place + 1
         tick = low = row.tick
+        now = self._pulse(tick) if self.indexed is not None else 0
         if self.low_of is not None:
             low = self.low_of(tick)
             engine.low, engine.newest = low, tick
@@ -153,5 +158,22 @@ class SingleEvents:
         used = matcher.live
         chunks = matcher.run_one(event.code, key, position, tick, low)
         if chunks or matcher.may_hold_last(used):
-            engine.history.add(position, event.kept)
-        return [Matches.unpack(chunk, matcher.one) for chunk in chunks]
+            engine.history.add(position, event.kept if self.indexed is None else (*event.kept, now, place))
+        found = [Matches.unpack(chunk, matcher.one) for chunk in chunks]
+        return found if self.indexed is None else self._show(self.indexed, event, key, now, found)
+
+    def _pulse(self, tick: int) -> int:
+        clock = self.clock
+        assert clock is not None
+        return tick if clock.kind != "float" else int(clock.to_pulses(np.array([tick]))[0])
+
+    def _show(
+        self, indexed: IndexedAbsence, event: _Event, key: int, now: int, found: Sequence[Matches]
+    ) -> Sequence[Matches]:
+        """Show an event, and the matches that it completes, to those that wait; returns the ones now certain."""
+        indexed.take_over()
+        indexed.cancel(event.code, key, now, lambda name: event.kept[self.kept_names.index(name)])
+        for matches in found:
+            indexed.add(matches, now)
+        certain = indexed.until(now)
+        return () if certain is None else (certain,)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ostinato.patterns.runtime.state import EngineState
 
 MOST_ROWS = 1 << 12  # of a small batch: to read larger ones column by column costs no more
+_MOST_INDEXED = 1 << 10  # where matches wait: more events change arrays faster than objects
 _NONE = np.zeros(0, np.int64)
 
 
@@ -34,6 +35,7 @@ class SmallBatches:
     def __init__(self, engine: EngineState, columns: BatchColumns) -> None:
         self.engine, self.reader = engine, BatchReader(columns, MOST_ROWS)
         window = engine.compiled.query.window
+        self.indexed = engine.indexed if engine.is_indexed else None
         self.bound = columns.bound
         # Bounds along floats are a matter of rounding.
         self.measured = window.amount if window is not None and engine.stream.ruler and not columns.bound else None
@@ -49,7 +51,7 @@ class SmallBatches:
         """The matches that some events complete; None, and nothing is changed, where they are to be read otherwise."""
         engine = self.engine
         stream, reorder, matcher = engine.stream, engine.reorder, engine.matcher
-        if reorder.holds_rows:
+        if reorder.holds_rows or (self.indexed is not None and len(rows) > _MOST_INDEXED):
             return None
         read = self.reader.read(rows, stream.keys, reorder.watermark, engine.read)
         if read is None:
@@ -73,8 +75,18 @@ class SmallBatches:
         events = Events(
             read.codes, read.keys, stream.keys.size if stream.keys is not None else 1, _NONE, first, ticks, lows
         )
+        if self.indexed is None:
+            engine.history.open(rows, range(first, first + count))
+            return [Matches.unpack(chunk, events) for chunk in matcher.run_few(events)]
+        assert stream.clock is not None
+        times = stream.clock.to_pulses(read.times).copy()
+        rows = engine.with_places(rows, None, times, np.arange(engine.read - count, engine.read))
         engine.history.open(rows, range(first, first + count))
-        return [Matches.unpack(chunk, events) for chunk in matcher.run_few(events)]
+        found = Matches.concat([Matches.unpack(chunk, events) for chunk in matcher.run_few(events)])
+        self.indexed.take_over()
+        self.indexed.see(rows, read.codes, read.keys, times, found)
+        certain = self.indexed.until(int(times[-1]))
+        return () if certain is None else (certain,)
 
 
 def _columns(engine: EngineState) -> BatchColumns | None:
@@ -83,7 +95,13 @@ def _columns(engine: EngineState) -> BatchColumns | None:
     schema, window = stream.schema, compiled.query.window
     along = window is not None and window.kind == "attribute"
     waits = stream.clock is not None and (engine.options.lateness != 0 or bool(stream.binding.order_by))
-    if not engine.is_plain or along or waits or stream.terms is not None or len(stream.key_columns) > 1:
+    if (
+        not (engine.is_plain or engine.is_indexed)
+        or along
+        or waits
+        or stream.terms is not None
+        or len(stream.key_columns) > 1
+    ):
         return None
     clock = stream.clock
     if clock is not None and storage_of(schema.field(clock.column).type) not in (layout.INTEGERS, layout.FLOATS):

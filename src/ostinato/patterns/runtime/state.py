@@ -35,6 +35,7 @@ from ostinato.patterns.runtime.few_matches import FewMatches
 from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.history import PLACE, TIME, History
+from ostinato.patterns.runtime.indexed_absence import IndexedAbsence
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.skips import Skips
@@ -92,8 +93,34 @@ class EngineState:
     @property
     def is_plain(self) -> bool:
         """Whether what the matcher completes is the answer, with nothing around it."""
-        more = (self.waiting, self.first, self.skips, self.distinct)
+        more = (self._waiting, self.first, self.skips, self.distinct)
         return all(part is None for part in more) and not self.compiled.keeps_places and not self.stream.recent
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether few events at a time are read as by a plain query, and then shown to the matches that wait."""
+        if self.indexed is None or self.stream.recent or (self.distinct is not None and self.compiled.hides_variables):
+            return False
+        return self.first is None and self.skips is None
+
+    @property
+    def waiting(self) -> WaitingMatches | None:
+        """The matches that wait for an absence, where there is one, as arrays."""
+        if self.indexed is not None:
+            self.indexed.settle()
+        return self._waiting
+
+    @property
+    def waits_for_time(self) -> bool:
+        """Whether time decides for some of those."""
+        return self._waiting is not None and self._waiting.timed
+
+    def next_deadline(self) -> int | None:
+        """The pulse that must pass before some match is certain; None when none waits for time."""
+        if not self.waits_for_time:
+            return None
+        waiting = self.indexed if self.indexed is not None and self.indexed.active else self._waiting
+        return waiting.next_deadline() if waiting is not None else None
 
     def conform(self, rows: pa.Table) -> pa.Table:
         """The rows with the columns and types of the stream; the first batch sets those."""
@@ -151,7 +178,7 @@ class EngineState:
         """Build what events change."""
         query = self.compiled.query
         self.matcher = build_matcher(self.compiled, stream, self.options.limits)
-        self.waiting = self._waiting(stream) if self.compiled.trailing else None
+        self._waiting = self._build_waiting(stream) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.repeats else None
         self.first: FirstMatches | None = None
         if query.limit is not None:
@@ -163,9 +190,10 @@ class EngineState:
             scope = {"keyed": bool(query.partition_by), "narrows": query.window is None}
             self.skips = Skips(skip, self.compiled.strategy, symbols, **scope)
         self.history = History(self._kept_columns(stream.schema))
+        self.indexed = IndexedAbsence.of(self.compiled, self._waiting, stream, self.history)
         self.reorder = ReorderBuffer(stream.clock, stream.binding, stream.schema, self.options.lateness)
 
-    def _waiting(self, stream: BoundQuery) -> WaitingMatches:
+    def _build_waiting(self, stream: BoundQuery) -> WaitingMatches:
         """For the NOTs at the end: each lasts from the last event on (FOR), or from the first one (WITHIN)."""
         query, waits = self.compiled.query, list[Wait]()
         for absence in self.compiled.trailing:
@@ -184,6 +212,7 @@ class EngineState:
         self.matcher.migrate_terms(self.stream.terms)
         if rows:
             self.history.migrate_schema(self._kept_columns(schema))
+        self.indexed = IndexedAbsence.of(self.compiled, self.waiting, self.stream, self.history)
         self.reorder.load(self.reorder.rows.cast(schema), self.reorder.positions)
         self._nothing = self._no_matches(schema)
         self._few = FewMatches.of(self._answers, schema, self._nothing.schema)
@@ -193,7 +222,7 @@ class EngineState:
         watched = {node.name for test in tests for node in attributes(test)}
         needed = [name for name in schema.names if name in watched or name in self._answers.needs]
         kept = pa.schema([schema.field(name) for name in needed])
-        if self.waiting is not None:
+        if self._waiting is not None:
             kept = kept.append(pa.field(TIME, pa.int64()))
         return kept.append(pa.field(PLACE, pa.int64())) if self.compiled.keeps_places else kept
 
@@ -234,9 +263,9 @@ class EngineState:
         times = np.zeros(0, np.int64)
         places = released.places if released.places is not None else np.arange(self.read, self.read + len(rows))
         if self.waiting is not None:
-            times = stream.times(rows, order) if self.waiting.timed else places
+            times = stream.times(rows, order) if self.waits_for_time else places
         if self.compiled.keeps_places:
-            rows = self._with_places(rows, order, times, places)
+            rows = self.with_places(rows, order, times, places)
         self.history.open(rows, positions)
         if len(events.lows):
             self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
@@ -343,7 +372,8 @@ class EngineState:
         found = sum(np.count_nonzero(matches.origins < last) for matches in kept)
         return bool(self.first.given[0] + found >= self.first.limit)
 
-    def _with_places(self, rows: pa.Table, order: Int64 | None, times: Int64, places: Int64) -> pa.Table:
+    def with_places(self, rows: pa.Table, order: Int64 | None, times: Int64, places: Int64) -> pa.Table:
+        """The rows with when they came, in stream order, and with their places there."""
         as_given = order if order is not None else slice(None)
         added = {PLACE: places}
         if self.waiting is not None:

@@ -1,0 +1,314 @@
+"""NOT at the end of a pattern, few events at a time: an event looks up the matches that it cancels.
+
+The matches that wait are Python objects then: in a heap by the time at which they are certain, and by what an event
+must have in common with them. For many events at a time they are arrays again (absence.py), with the same meaning.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int32, Int64
+from ostinato.core.clock import MAX_TICK
+from ostinato.core.expressions import CURRENT, MIRROR, Attribute, Call, Expr, conjuncts
+from ostinato.core.rows import plain_check
+from ostinato.patterns.automata.from_formula import TrailingAbsence
+from ostinato.patterns.compile import CompiledPattern
+from ostinato.patterns.runtime.absence import NEVER, Wait, WaitingMatches
+from ostinato.patterns.runtime.bound_query import BoundQuery
+from ostinato.patterns.runtime.history import PLACE, TIME, History
+from ostinato.patterns.runtime.matches import Matches
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "!=": operator.ne,
+}
+Value = Callable[[str], Any]  # of an attribute of the event at hand
+_Bound = tuple[int, str]  # an attribute of a variable, by the symbol of that
+
+
+@dataclass(slots=True)
+class _Match:
+    """A match that waits; `certain` is when it need wait no longer, `found` are the groups that it is in."""
+
+    number: int
+    positions: list[int]
+    symbols: list[int]
+    key: int
+    start: int
+    end: int
+    certain: int = 0
+    waits: bool = True
+    found: list[tuple[Any, ...] | None] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Watch:
+    """One NOT: which events cancel which matches. Those that an event may cancel have its key and equal values."""
+
+    wait: Wait
+    condition: int | None  # its number
+    equal: tuple[tuple[str, _Bound], ...]
+    compared: tuple[tuple[Callable[[Any, Any], bool], str, _Bound], ...]
+    groups: dict[tuple[Any, ...], dict[int, _Match]] = field(default_factory=dict)
+
+    def deadline(self, match: _Match) -> int:
+        """The last time at which an event cancels it."""
+        begin = match.end if self.wait.from_last else match.start
+        return min(begin, MAX_TICK - self.wait.reach) + self.wait.reach
+
+    def add(self, match: _Match, history: History) -> None:
+        wanted = _group(match.key, [_of_match(match, bound, history) for _, bound in self.equal])
+        match.found.append(wanted)
+        if wanted is not None:
+            self.groups.setdefault(wanted, {})[match.number] = match
+
+    def cancelled(self, key: int, now: int, value: Value, history: History) -> list[_Match]:
+        """The matches that an event cancels."""
+        wanted = _group(key, [value(name) for name, _ in self.equal])
+        group = self.groups.get(wanted, {}) if wanted is not None else {}
+        return [
+            match
+            for match in group.values()
+            if now <= self.deadline(match)
+            and all(
+                _holds(compare, value(name), _of_match(match, bound, history)) for compare, name, bound in self.compared
+            )
+        ]
+
+    def drop(self, match: _Match, wanted: tuple[Any, ...] | None) -> None:
+        if wanted is not None:
+            group = self.groups[wanted]
+            del group[match.number]
+            if not group:
+                del self.groups[wanted]
+
+
+def _group(key: int, values: list[Any]) -> tuple[Any, ...] | None:
+    """What matches and events have in common; None where a value equals nothing, as NULL and NaN do."""
+    return None if any(value is None or value != value for value in values) else (key, *values)
+
+
+def _holds(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
+    return left is not None and right is not None and compare(left, right)
+
+
+def _of_match(match: _Match, bound: _Bound, history: History) -> Any:
+    symbol, name = bound
+    return history.values([match.positions[match.symbols.index(symbol)]], name)[0]
+
+
+class IndexedAbsence:
+    """The matches of one engine that wait, while it is `active`; else they are in `arrays`."""
+
+    def __init__(self, arrays: WaitingMatches, watches: Sequence[_Watch], stream: BoundQuery, history: History) -> None:
+        self.arrays, self.history, self._stream = arrays, history, stream
+        self.active = False
+        self._watches = watches
+        self._heap: list[tuple[int, int, _Match]] = []
+        self._count = 0  # of matches so far
+        self._of_code: list[list[_Watch]] = []  # those that an event of each code may cancel matches of
+        self._hits = np.zeros(0, np.bool_)  # the codes that have any
+
+    @staticmethod
+    def of(
+        compiled: CompiledPattern, arrays: WaitingMatches | None, stream: BoundQuery, history: History
+    ) -> IndexedAbsence | None:
+        """For a query whose matches wait for time alone, and for conditions that compare plain values."""
+        if arrays is None or compiled.branched or compiled.stops or arrays.strategy in ("NXT", "LAST", "MAX"):
+            return None
+        if stream.ties is not None or any(wait.at_once or wait.branch for wait in arrays.waits):
+            return None
+        symbols = compiled.watched_symbols()
+        watches: list[_Watch] = []
+        for absence, wait in zip(compiled.trailing, arrays.waits, strict=True):
+            watch = _watch(absence, wait, compiled, symbols, stream.schema)
+            if watch is None:
+                return None
+            watches.append(watch)
+        return IndexedAbsence(arrays, watches, stream, history)
+
+    def take_over(self) -> None:
+        """Hold the matches that are in the arrays."""
+        if self.active:
+            return
+        self.active = True
+        arrays = self.arrays
+        self._add_all(arrays.matches, arrays.starts.tolist(), arrays.ends.tolist())
+        arrays.matches = Matches.none()
+        for name in ("starts", "ends", "branches", "deciding", "groups", "places"):
+            setattr(arrays, name, np.zeros(0, np.int64))
+
+    def settle(self) -> None:
+        """Put the matches back into the arrays."""
+        if not self.active:
+            return
+        arrays, waiting = self.arrays, [match for _, _, match in sorted(self._heap) if match.waits]
+        waiting.sort(key=lambda match: match.number)
+        count = len(waiting)
+        arrays.matches = _as_matches(waiting, origin=-1)
+        arrays.starts = np.array([match.start for match in waiting], np.int64)
+        arrays.ends = np.array([match.end for match in waiting], np.int64)
+        arrays.branches, arrays.deciding = np.zeros(count, np.int64), np.full(count, NEVER, np.int64)
+        arrays.groups = np.arange(arrays.next_group, arrays.next_group + count)
+        arrays.next_group += count
+        arrays.places = arrays.matches.positions
+        if count:
+            arrays.places = self.history.numbers(arrays.matches.positions, PLACE)
+        self.active = False
+        self._heap = []
+        for watch in self._watches:
+            watch.groups.clear()
+
+    def add(self, matches: Matches, now: int) -> None:
+        """Matches that an event completes, whose row is in the history."""
+        self._add_all(matches, self._starts(matches, [now] * len(matches)), [now] * len(matches))
+
+    def _starts(self, matches: Matches, ends: list[int]) -> list[int]:
+        if all(watch.wait.from_last for watch in self._watches) or len(matches.positions) == len(matches):
+            return ends
+        return self.history.values(matches.first.tolist(), TIME)
+
+    def _add_all(self, matches: Matches, starts: Iterable[int], ends: Iterable[int]) -> None:
+        for match in self._as_objects(matches, starts, ends):
+            self._put(match)
+
+    def _as_objects(self, matches: Matches, starts: Iterable[int], ends: Iterable[int]) -> Iterable[_Match]:
+        positions, symbols = matches.positions.tolist(), matches.symbols.tolist()
+        parts = pairwise(matches.offsets.tolist())
+        for (first, end), key, began, ended in zip(parts, matches.keys.tolist(), starts, ends, strict=True):
+            self._count += 1
+            yield _Match(self._count, positions[first:end], symbols[first:end], key, began, ended)
+
+    def _put(self, match: _Match) -> None:
+        for watch in self._watches:
+            watch.add(match, self.history)
+        match.certain = max(watch.deadline(match) for watch in self._watches)
+        heappush(self._heap, (match.certain, match.number, match))
+
+    def cancel(self, code: int, key: int, now: int, value: Value) -> None:
+        """Forget the matches that an event cancels."""
+        if code >= len(self._of_code):
+            self._learn_codes()
+        for watch in self._of_code[code]:
+            for match in watch.cancelled(key, now, value, self.history):
+                self._drop(match)
+
+    def _drop(self, match: _Match) -> None:
+        match.waits = False
+        for watch, wanted in zip(self._watches, match.found, strict=True):
+            watch.drop(match, wanted)
+
+    def _learn_codes(self) -> None:
+        encoder = self._stream.encoder
+        for code in range(len(self._of_code), encoder.size):
+            truth = encoder.truth(code)
+            own = [watch for watch in self._watches if watch.condition is not None and truth[watch.condition]]
+            self._of_code.append(own)
+        self._hits = np.array([bool(own) for own in self._of_code])
+
+    def see(self, rows: pa.Table, codes: Int32, keys: Int32, times: Int64, matches: Matches) -> None:
+        """Let a batch, whose rows are in the history, cancel matches and bring new ones."""
+        if self._stream.encoder.size > len(self._of_code):
+            self._learn_codes()
+        columns: dict[str, list[Any]] = {}
+
+        def value(name: str) -> Any:
+            if name not in columns:
+                columns[name] = rows[name].to_pylist()
+            return columns[name][row]
+
+        ends = times[matches.origins].tolist()
+        waiting = zip(
+            matches.origins.tolist(), self._as_objects(matches, self._starts(matches, ends), ends), strict=True
+        )
+        nothing = len(codes), None
+        origin, match = next(waiting, nothing)
+        for row in np.flatnonzero(self._hits[codes]).tolist():
+            while match is not None and origin < row:  # one that this row completes is not cancelled by it
+                self._put(match)
+                origin, match = next(waiting, nothing)
+            self.cancel(int(codes[row]), int(keys[row]) if len(keys) else 0, int(times[row]), value)
+        while match is not None:
+            self._put(match)
+            origin, match = next(waiting, nothing)
+
+    def until(self, now: int) -> Matches | None:
+        """Matches that are certain now that time has reached `now`, in the order in which they became so."""
+        heap, ready = self._heap, list[_Match]()
+        while heap and heap[0][0] < now:
+            match = heappop(heap)[2]
+            if match.waits:
+                self._drop(match)
+                ready.append(match)
+        return _as_matches(ready, origin=0) if ready else None
+
+    def next_deadline(self) -> int | None:
+        """The time that must pass before some match is certain; None when nothing waits."""
+        heap = self._heap
+        while heap and not heap[0][2].waits:
+            heappop(heap)
+        return heap[0][0] if heap and heap[0][0] < NEVER else None
+
+
+def _as_matches(waiting: Sequence[_Match], origin: int) -> Matches:
+    count = len(waiting)
+    offsets = np.zeros(count + 1, np.int64)
+    np.cumsum([len(match.positions) for match in waiting], out=offsets[1:])
+    return Matches(
+        np.array([position for match in waiting for position in match.positions], np.int64),
+        np.array([symbol for match in waiting for symbol in match.symbols], np.int64),
+        offsets,
+        np.array([match.key for match in waiting], np.int64),
+        np.full(count, origin, np.int64),
+    )
+
+
+def _watch(
+    absence: TrailingAbsence, wait: Wait, compiled: CompiledPattern, symbols: dict[str, int], schema: pa.Schema
+) -> _Watch | None:
+    """None where a test is more than comparisons of plain values of one type."""
+    condition = None if absence.condition is None else compiled.conditions.index(absence.condition)
+    equal: list[tuple[str, _Bound]] = []
+    compared: list[tuple[Callable[[Any, Any], bool], str, _Bound]] = []
+    for part in conjuncts(absence.test) if absence.test is not None else ():
+        comparison = _comparison(part, schema)
+        if comparison is None:
+            return None
+        op, name, other = comparison
+        bound = symbols[other.variable], other.name
+        if op == "=":
+            equal.append((name, bound))
+        else:
+            compared.append((_COMPARE[op], name, bound))
+    return _Watch(wait, condition, tuple(equal), tuple(compared))
+
+
+def _comparison(part: Expr, schema: pa.Schema) -> tuple[str, str, Attribute] | None:
+    """The operator, the attribute of the event on its left, and that of the match on its right."""
+    if not isinstance(part, Call) or (part.op != "=" and part.op not in _COMPARE):
+        return None
+    op, (left, right) = part.op, part.args
+    if isinstance(right, Attribute) and right.variable == CURRENT:
+        op, left, right = MIRROR[op], right, left
+    if not isinstance(left, Attribute) or not isinstance(right, Attribute):
+        return None
+    if left.variable != CURRENT or right.variable == CURRENT:
+        return None
+    kind, other = schema.field(left.name).type, schema.field(right.name).type
+    return (op, left.name, right) if kind == other and _is_plain(kind) else None
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return plain_check(kind) is not None and not pa.types.is_dictionary(kind) and not pa.types.is_null(kind)
