@@ -58,3 +58,23 @@ def slow_push(engine: Engine, piece: Any) -> pa.Table:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(FewMatches, "are_few", lambda *_: False)
         return engine.push(piece)
+
+
+@pytest.mark.slow
+@settings(max_examples=60)
+@given(queries(wider_filters=True, trailing=True), streams(max_size=24), pieces, st.integers(0, 30), st.booleans())
+def test_matches_that_wait(query: Query, rows: list[Row], cut: Pieces, moment: int, restart: bool) -> None:
+    """Few events look up the matches that they cancel; many are compared with all of them."""
+    compiled = ost.cel(to_text(query))
+    few, many = compiled.engine(), compiled.engine()
+    for number, piece in enumerate(in_pieces(rows, cut)):
+        given = [piece] if isinstance(piece, dict) else piece
+        expected = [row for part in many.push_each(given) for row in part.to_pylist()]
+        assert few.push(piece).to_pylist() == expected
+        assert few.due() == many.due()
+        assert few.stats().waiting == many.stats().waiting
+        if restart and number % 3 == 1:
+            few = Engine.restore(few.snapshot())
+    now = moment + max([0, *(row["ts"] for row in rows)])
+    assert few.advance(now).to_pylist() == many.advance(now).to_pylist()
+    assert few.flush().equals(many.flush())

@@ -105,8 +105,6 @@ class Engine(EngineState):
         if matches is None:
             return None
         table = self._collect(map(self._answer, matches)) if matches else self._nothing
-        if self.distinct is not None:
-            self.distinct.forget_all()
         self._close_history()
         return table
 
@@ -130,8 +128,6 @@ class Engine(EngineState):
             table = self._answer(matches[0])
         else:
             table = self._collect(map(self._answer, matches))
-        if self.distinct is not None:
-            self.distinct.forget_all()  # what looks alike is certain at the same time
         if self.history.crowded:
             self._close_history()
         return table

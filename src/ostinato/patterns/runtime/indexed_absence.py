@@ -7,10 +7,11 @@ must have in common with them. For many events at a time they are arrays again (
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,8 @@ _Bound = tuple[int, str]  # an attribute of a variable, by the symbol of that
 
 @dataclass(slots=True)
 class _Match:
-    """A match that waits; `certain` is when it need wait no longer, `found` are the groups that it is in."""
+    """A match that waits. For each NOT of the pattern, `groups` says in which group it is, and `values` what events are
+    compared with."""
 
     number: int
     positions: list[int]
@@ -48,9 +50,10 @@ class _Match:
     key: int
     start: int
     end: int
-    certain: int = 0
     waits: bool = True
-    found: list[tuple[Any, ...] | None] = field(default_factory=list)
+    values: list[tuple[Any, ...]] = field(default_factory=list)
+    groups: list[tuple[Any, ...] | None] = field(default_factory=list)
+    deadlines: list[int] = field(default_factory=list)  # the last times at which events cancel it
 
 
 @dataclass(frozen=True)
@@ -63,29 +66,36 @@ class _Watch:
     compared: tuple[tuple[Callable[[Any, Any], bool], str, _Bound], ...]
     groups: dict[tuple[Any, ...], dict[int, _Match]] = field(default_factory=dict)
 
-    def deadline(self, match: _Match) -> int:
-        """The last time at which an event cancels it."""
-        begin = match.end if self.wait.from_last else match.start
-        return min(begin, MAX_TICK - self.wait.reach) + self.wait.reach
+    @property
+    def bounds(self) -> list[_Bound]:
+        """What events are compared with."""
+        return [bound for _, bound in self.equal] + [bound for _, _, bound in self.compared]
 
-    def add(self, match: _Match, history: History) -> None:
-        wanted = _group(match.key, [_of_match(match, bound, history) for _, bound in self.equal])
-        match.found.append(wanted)
+    def add(self, match: _Match, values: tuple[Any, ...]) -> int:
+        """Let events cancel a match up to a time, which is returned; `values` are those of `bounds`."""
+        wanted = _group(match.key, values[: len(self.equal)] if self.compared else values)
+        match.groups.append(wanted)
+        deadline = min((match.end if self.wait.from_last else match.start) + self.wait.reach, MAX_TICK)
+        match.deadlines.append(deadline)
         if wanted is not None:
-            self.groups.setdefault(wanted, {})[match.number] = match
+            group = self.groups.get(wanted)
+            if group is None:
+                self.groups[wanted] = {match.number: match}
+            else:
+                group[match.number] = match
+        return deadline
 
-    def cancelled(self, key: int, now: int, value: Value, history: History) -> list[_Match]:
-        """The matches that an event cancels."""
-        wanted = _group(key, [value(name) for name, _ in self.equal])
-        group = self.groups.get(wanted, {}) if wanted is not None else {}
-        return [
-            match
-            for match in group.values()
-            if now <= self.deadline(match)
-            and all(
-                _holds(compare, value(name), _of_match(match, bound, history)) for compare, name, bound in self.compared
-            )
-        ]
+    def cancelled(self, key: int, now: int, value: Value, place: int) -> list[_Match]:
+        """The matches that an event cancels; this NOT is at a place among those of the pattern."""
+        wanted = _group(key, tuple([value(name) for name, _ in self.equal]))
+        group = self.groups.get(wanted) if wanted is not None else None
+        if not group:
+            return []
+        found = [match for match in group.values() if now <= match.deadlines[place]]
+        if not self.compared:
+            return found
+        own = [(compare, value(name)) for compare, name, _ in self.compared]
+        return [match for match in found if _hold(own, match.values[place][len(self.equal) :])]
 
     def drop(self, match: _Match, wanted: tuple[Any, ...] | None) -> None:
         if wanted is not None:
@@ -95,30 +105,39 @@ class _Watch:
                 del self.groups[wanted]
 
 
-def _group(key: int, values: list[Any]) -> tuple[Any, ...] | None:
+def _group(key: int, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """What matches and events have in common; None where a value equals nothing, as NULL and NaN do."""
-    return None if any(value is None or value != value for value in values) else (key, *values)
+    for value in values:
+        if value is None or value != value:
+            return None
+    return (key, *values)
 
 
-def _holds(compare: Callable[[Any, Any], bool], left: Any, right: Any) -> bool:
-    return left is not None and right is not None and compare(left, right)
-
-
-def _of_match(match: _Match, bound: _Bound, history: History) -> Any:
-    symbol, name = bound
-    return history.values([match.positions[match.symbols.index(symbol)]], name)[0]
+def _hold(comparisons: Iterable[tuple[Callable[[Any, Any], bool], Any]], others: Iterable[Any]) -> bool:
+    return all(
+        left is not None and right is not None and compare(left, right)
+        for (compare, left), right in zip(comparisons, others, strict=True)
+    )
 
 
 class IndexedAbsence:
     """The matches of one engine that wait, while it is `active`; else they are in `arrays`."""
 
-    def __init__(self, arrays: WaitingMatches, watches: Sequence[_Watch], stream: BoundQuery, history: History) -> None:
-        self.arrays, self.history, self._stream = arrays, history, stream
+    def __init__(
+        self,
+        arrays: WaitingMatches,
+        watches: Sequence[_Watch],
+        stream: BoundQuery,
+        history: History,
+        alike: Mapping[int, int] | None,
+    ) -> None:
+        """`alike` says what each symbol is shown as, if answers could be found more than once."""
+        self.arrays, self.history, self._stream, self._alike = arrays, history, stream, alike
         self.active = False
         self._watches = watches
         self._heap: list[tuple[int, int, _Match]] = []
         self._count = 0  # of matches so far
-        self._of_code: list[list[_Watch]] = []  # those that an event of each code may cancel matches of
+        self._of_code: list[list[int]] = []  # the NOTs that an event of each code may be one of
         self._hits = np.zeros(0, np.bool_)  # the codes that have any
 
     @staticmethod
@@ -137,7 +156,13 @@ class IndexedAbsence:
             if watch is None:
                 return None
             watches.append(watch)
-        return IndexedAbsence(arrays, watches, stream, history)
+        if not compiled.repeats:
+            return IndexedAbsence(arrays, watches, stream, history, None)
+        if compiled.hides_variables:
+            return None
+        alike = compiled.alike if compiled.query.items is not None else [0] * len(compiled.labels)
+        shown = defaultdict(lambda: -1, enumerate(alike, start=1))
+        return IndexedAbsence(arrays, watches, stream, history, shown)
 
     def take_over(self) -> None:
         """Hold the matches that are in the arrays."""
@@ -145,7 +170,7 @@ class IndexedAbsence:
             return
         self.active = True
         arrays = self.arrays
-        self._add_all(arrays.matches, arrays.starts.tolist(), arrays.ends.tolist())
+        self._add_all(arrays.matches, arrays.ends.tolist(), arrays.starts.tolist())
         arrays.matches = Matches.none()
         for name in ("starts", "ends", "branches", "deciding", "groups", "places"):
             setattr(arrays, name, np.zeros(0, np.int64))
@@ -173,49 +198,63 @@ class IndexedAbsence:
 
     def add(self, matches: Matches, now: int) -> None:
         """Matches that an event completes, whose row is in the history."""
-        self._add_all(matches, self._starts(matches, [now] * len(matches)), [now] * len(matches))
+        self._add_all(matches, [now] * len(matches))
 
-    def _starts(self, matches: Matches, ends: list[int]) -> list[int]:
-        if all(watch.wait.from_last for watch in self._watches) or len(matches.positions) == len(matches):
-            return ends
-        return self.history.values(matches.first.tolist(), TIME)
-
-    def _add_all(self, matches: Matches, starts: Iterable[int], ends: Iterable[int]) -> None:
-        for match in self._as_objects(matches, starts, ends):
+    def _add_all(self, matches: Matches, ends: list[int], starts: list[int] | None = None) -> None:
+        for match in self._as_objects(matches, ends, starts):
             self._put(match)
 
-    def _as_objects(self, matches: Matches, starts: Iterable[int], ends: Iterable[int]) -> Iterable[_Match]:
+    def _as_objects(self, matches: Matches, ends: list[int], starts: list[int] | None) -> Iterable[_Match]:
         positions, symbols = matches.positions.tolist(), matches.symbols.tolist()
-        parts = pairwise(matches.offsets.tolist())
-        for (first, end), key, began, ended in zip(parts, matches.keys.tolist(), starts, ends, strict=True):
-            self._count += 1
-            yield _Match(self._count, positions[first:end], symbols[first:end], key, began, ended)
+        parts = list(pairwise(matches.offsets.tolist()))
+        if starts is None:
+            single = len(positions) == len(parts) or all(watch.wait.from_last for watch in self._watches)
+            starts = ends if single else self.history.values([positions[first] for first, _ in parts], TIME)
+        numbers = range(self._count + 1, self._count + 1 + len(parts))
+        self._count += len(parts)
+        found = [
+            _Match(number, positions[first:end], symbols[first:end], key, began, ended)
+            for number, (first, end), key, began, ended in zip(
+                numbers, parts, matches.keys.tolist(), starts, ends, strict=True
+            )
+        ]
+        for watch in self._watches:
+            columns = [self._values(found, bound) for bound in watch.bounds]
+            for match, values in zip(found, zip(*columns, strict=True) if columns else repeat(()), strict=False):
+                match.values.append(values)
+        return found
+
+    def _values(self, found: Sequence[_Match], bound: _Bound) -> list[Any]:
+        symbol, name = bound
+        return self.history.values([match.positions[match.symbols.index(symbol)] for match in found], name)
 
     def _put(self, match: _Match) -> None:
-        for watch in self._watches:
-            watch.add(match, self.history)
-        match.certain = max(watch.deadline(match) for watch in self._watches)
-        heappush(self._heap, (match.certain, match.number, match))
+        certain = -1
+        for watch, values in zip(self._watches, match.values, strict=True):
+            certain = max(certain, watch.add(match, values))
+        heappush(self._heap, (certain, match.number, match))
 
     def cancel(self, code: int, key: int, now: int, value: Value) -> None:
         """Forget the matches that an event cancels."""
         if code >= len(self._of_code):
             self._learn_codes()
-        for watch in self._of_code[code]:
-            for match in watch.cancelled(key, now, value, self.history):
+        for place in self._of_code[code]:
+            for match in self._watches[place].cancelled(key, now, value, place):
                 self._drop(match)
 
     def _drop(self, match: _Match) -> None:
         match.waits = False
-        for watch, wanted in zip(self._watches, match.found, strict=True):
+        for watch, wanted in zip(self._watches, match.groups, strict=True):
             watch.drop(match, wanted)
 
     def _learn_codes(self) -> None:
         encoder = self._stream.encoder
         for code in range(len(self._of_code), encoder.size):
             truth = encoder.truth(code)
-            own = [watch for watch in self._watches if watch.condition is not None and truth[watch.condition]]
-            self._of_code.append(own)
+            own = enumerate(self._watches)
+            self._of_code.append(
+                [place for place, watch in own if watch.condition is not None and truth[watch.condition]]
+            )
         self._hits = np.array([bool(own) for own in self._of_code])
 
     def see(self, rows: pa.Table, codes: Int32, keys: Int32, times: Int64, matches: Matches) -> None:
@@ -230,9 +269,7 @@ class IndexedAbsence:
             return columns[name][row]
 
         ends = times[matches.origins].tolist()
-        waiting = zip(
-            matches.origins.tolist(), self._as_objects(matches, self._starts(matches, ends), ends), strict=True
-        )
+        waiting = zip(matches.origins.tolist(), self._as_objects(matches, ends, None), strict=True)
         nothing = len(codes), None
         origin, match = next(waiting, nothing)
         for row in np.flatnonzero(self._hits[codes]).tolist():
@@ -246,12 +283,18 @@ class IndexedAbsence:
 
     def until(self, now: int) -> Matches | None:
         """Matches that are certain now that time has reached `now`, in the order in which they became so."""
-        heap, ready = self._heap, list[_Match]()
+        heap, ready, given = self._heap, list[_Match](), set[tuple[int, ...]]()
         while heap and heap[0][0] < now:
             match = heappop(heap)[2]
-            if match.waits:
-                self._drop(match)
-                ready.append(match)
+            if not match.waits:
+                continue
+            self._drop(match)
+            if self._alike is not None:  # what looks alike is certain at the same time
+                looks = (*match.positions, *[self._alike[symbol] for symbol in match.symbols])
+                if looks in given:
+                    continue
+                given.add(looks)
+            ready.append(match)
         return _as_matches(ready, origin=0) if ready else None
 
     def next_deadline(self) -> int | None:

@@ -99,9 +99,8 @@ class EngineState:
     @property
     def is_indexed(self) -> bool:
         """Whether few events at a time are read as by a plain query, and then shown to the matches that wait."""
-        if self.indexed is None or self.stream.recent or (self.distinct is not None and self.compiled.hides_variables):
-            return False
-        return self.first is None and self.skips is None
+        more = (self.first, self.skips)
+        return self.indexed is not None and all(part is None for part in more) and not self.stream.recent
 
     @property
     def waiting(self) -> WaitingMatches | None:
@@ -376,7 +375,7 @@ class EngineState:
         """The rows with when they came, in stream order, and with their places there."""
         as_given = order if order is not None else slice(None)
         added = {PLACE: places}
-        if self.waiting is not None:
+        if self._waiting is not None:
             added = {TIME: times} | added
         for name, in_order in added.items():
             values = np.empty(len(rows), np.int64)
@@ -397,7 +396,7 @@ class EngineState:
         return self.skips.take(matches, places, events, clock)
 
     def _answer(self, matches: Matches) -> pa.Table:
-        if self.distinct is not None:
+        if self.distinct is not None and (self.indexed is None or not self.indexed.active):
             matches = self.distinct.only_new(matches, self.compiled.alike)
         if self.first is not None and len(matches):
             matches = self._take_first(self.first, matches)
