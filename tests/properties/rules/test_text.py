@@ -139,8 +139,15 @@ def _formula(op: Any, first: n.Condition, rest: list[n.Condition]) -> n.Conditio
     return n.Formula(op, tuple(flat))
 
 
+on_groups = st.builds(
+    lambda op, aggregate, other: n.Combined(Call(op, (Variable(n.aggregate_variable(0)), other)), (aggregate,)),
+    st.sampled_from(COMPARISONS),
+    aggregates,
+    leaves,
+)
 conditions: st.SearchStrategy[n.Condition] = st.one_of(
     datas,
+    on_groups,
     st.recursive(
         temporals,
         lambda inner: st.builds(

@@ -178,6 +178,8 @@ class _Writer:
             rule = self._with_relation(rule)
         for _ in range(pick(self.draw, 0, 1, 1, 2)):
             rule = self._grown(rule, self._with_condition)
+        if pick(self.draw, False, False, True):
+            rule = self._grown(rule, self._with_condition_on_group)
         return replace(rule, head=self._with_times(self._head(label, alls), rule))
 
     def _with_times(self, head: n.Make, rule: n.NormalRule) -> n.Make:
@@ -299,6 +301,26 @@ class _Writer:
 
     def _with_condition(self, rule: n.NormalRule) -> n.NormalRule:
         return replace(rule, where=(*rule.where, self._condition(_idents(rule))))
+
+    def _with_condition_on_group(self, rule: n.NormalRule) -> n.NormalRule:
+        kinds = [kind for kind in "vwk" if self.bound[kind]]
+        if not kinds:
+            return rule
+        kind = pick(self.draw, *kinds)
+        name = pick(
+            self.draw, *(("count", "max", "first") if kind == "k" else ("count", "avg", "sum", "median", "last"))
+        )
+        order = (self._order(),) if name in ("first", "last") and pick(self.draw, False, True) else ()
+        aggregate = n.Aggregate(name, self._variable(kind), order, self._over())
+        constant = Literal(pick(self.draw, 1, 2, 0) if name == "count" else pick(self.draw, *VALUES[kind]))
+        test: Expr = Call(pick(self.draw, *COMPARISONS), (Variable(n.aggregate_variable(0)), constant))
+        form = pick(self.draw, "plain", "or", "temporal")
+        if form == "or":
+            test = Call("or", (test, self._comparison()))
+        condition: n.Condition = n.Combined(test, (aggregate,))
+        if form == "temporal" and len(_idents(rule)) > 1:
+            condition = n.Formula("or", (condition, self._temporal(_idents(rule))))
+        return replace(rule, where=(*rule.where, condition))
 
     def _with_relation(self, rule: n.NormalRule) -> n.NormalRule:
         """Some relation that two of the events have: the rarer ones would not be met with by chance."""

@@ -90,6 +90,10 @@ PROGRAMS = {
                         half { median(each var V) }, apart { stddev(all var W) } }
         ON and { event m: a {{ k {{ var K }} }}, event i: timer:from-start-backward [ event m, 6 sec ],
                  while i: b {{ k {{ var K }}, v {{ var V }}, optional w {{ var W }} }} } END
+        DETECT busy { k { var K } }
+        ON and { event m: c {{ }}, event i: timer:extend-begin [ event m, 8 sec ],
+                 while i: a {{ k {{ var K }}, v {{ var V }} }}
+           } where { count(each 1) > 1, max(all var V) > 1 or i before m } END
         DETECT list { k { var K }, all one { v { var V }, n { count(all var U) } } order by [ var V desc ] }
         ON and { event m: c {{ k {{ var K }} }}, event i: timer:extend-begin [ event m, 8 sec ],
                  while i: collect a {{ v {{ var V }} }}, while i: collect b {{ v {{ var U }} }} } END

@@ -68,6 +68,36 @@ def test_median_and_standard_deviation() -> None:
         heads("m { stddev(each var S) }")
 
 
+def test_conditions_on_groups() -> None:
+    def found(head: str, where: str) -> list[tuple[Any, Any]]:
+        text = f"DETECT x {{ {head} }}" + LAST_MINUTE.format(named="").replace("var S = 's'", f"var S = 's', {where}")
+        program = ostinato.rules(text)
+        made = program.detect(READINGS)
+        engine = program.engine()
+        assert [*engine.push(READINGS).to_pylist(), *engine.flush().to_pylist()] == made.to_pylist()
+        return [(row["end"], row["n"]) for row in made.to_pylist()]
+
+    assert found("n { count(each 1) }", "count(each 1) > 2") == [(4, 3), (5, 4)]
+    assert found("n { 'many' }", "count(each 1) > 2") == [(4, "many"), (5, "many")]
+    assert found("n { var S }", "avg(all var T) > 42") == [(4, "s")]
+    assert found("n { var T }", "count(each 1) > 1") == [(2, 40), (4, 40), (5, 40)], "one group for each T"
+    assert found("n { count(each 1) }", "var T > 30 and count(each 1) < 3") == [(1, 1), (2, 2)], "T picks bindings"
+    assert found("n { count(each 1) }", "var T > 30 or count(each 1) > 9") == [
+        (1, 1),
+        (2, 2),
+        (4, 1),
+        (4, 2),
+        (5, 1),
+        (5, 2),
+    ]
+    assert found("n { sum(each var T) }", "first(all var S) > 'a', not max(all var T) < end(m) * 10") == [
+        (1, 40), (2, 80), (4, 130), (5, 150),
+    ]  # fmt: skip
+    assert found("n { all var T }", "lower(last(all var S)) = 's' and (m before i or count(each 1) > 3)") == [
+        (5, [20, 40, 50])
+    ]
+
+
 def test_first_and_last_go_by_time_and_by_what_is_asked_for() -> None:
     assert heads("f { first(all var T) }, l { last(all var T) }") == {"f": 40, "l": 20}
     ordered = "f { first(all var T order by [var T]) }, l { last(all var T order by [var T]) }"

@@ -89,6 +89,7 @@ class Renaming:
             return replace(condition, events=tuple(map(self.event, condition.events)))
         if isinstance(condition, n.Data):
             return replace(condition, expr=transform(condition.expr, self._leaf))
+        assert isinstance(condition, n.Formula), "conditions on groups stand in no point"
         return replace(condition, parts=tuple(map(self.condition, condition.parts)))
 
     def _leaf(self, expr: Expr) -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.format import condition_text, construct_text, term_text
-from ostinato.rules.syntax.nodes import AbsoluteTimer, Condition, Data, Formula, Temporal
+from ostinato.rules.syntax.nodes import AbsoluteTimer, Combined, Condition, Data, Formula, Temporal
 
 _Unary = cera.Construct | cera.Merge | cera.Select | cera.Project | cera.Stamp
 _ALLEN = {
@@ -35,7 +35,8 @@ def format_definition(definition: cera.Definition) -> str:
 
 def _head(node: _Unary) -> str:
     if isinstance(node, cera.Construct):
-        return f"CX[ {construct_text(node.head)} ]"
+        having = " ∧ ".join(map(format_condition, node.having))
+        return f"CX[ {construct_text(node.head)}{' where ' if having else ''}{having} ]"
     if isinstance(node, cera.Merge):
         return f"µ[[begin, end] ← {' ⊔ '.join(node.events)}]"
     if isinstance(node, cera.Select):
@@ -91,7 +92,8 @@ def format_condition(condition: Condition) -> str:
     if isinstance(condition, Formula):
         shown = [format_condition(part) for part in condition.parts]
         return f"¬({shown[0]})" if condition.op == "not" else f" {'∧∨'[condition.op == 'or']} ".join(shown).join("()")
-    return condition_text(condition).replace("var ", "") if isinstance(condition, Data) else condition_text(condition)
+    text = condition_text(condition)
+    return text.replace("var ", "") if isinstance(condition, Data | Combined) else text
 
 
 def _span(timer: AbsoluteTimer) -> str:

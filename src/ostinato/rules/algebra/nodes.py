@@ -15,7 +15,8 @@ from typing import Literal as OneOf
 from ostinato.core.expressions import variables
 from ostinato.errors import OstinatoError
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.variables import term_variables
+from ostinato.rules.syntax.grouping import has_grouping
+from ostinato.rules.syntax.variables import outer_variables, term_variables
 
 MERGED = ""  # the identifier of the one interval that merging leaves: its times are begin and end
 
@@ -251,13 +252,14 @@ class Construct:
     """C^X[head](input): the derived events; groups by references and times, then as the head says.
 
     `traced` are the events of the rule, each with the variables that it binds: with the times these tell event traces
-    apart.
+    apart. `having` are conditions on groups: those that have aggregates in them.
     """
 
     head: n.Make
     input: Node
     traced: tuple[tuple[str, frozenset[str]], ...] = ()
     collected: tuple[Collected, ...] = ()
+    having: tuple[n.Condition, ...] = ()
 
     @property
     def schema(self) -> RelationSchema:
@@ -273,6 +275,20 @@ class Construct:
     def trace(self) -> frozenset[str]:
         """The variables that the events themselves bind, not what is collected."""
         return frozenset().union(*(binds for _, binds in self.traced))
+
+    @property
+    def is_grouped(self) -> bool:
+        return bool(self.having) or has_grouping(self.head)
+
+    @property
+    def parts(self) -> tuple[n.Make | n.Condition, ...]:
+        """All that a group is asked for."""
+        return (self.head, *self.having)
+
+    @property
+    def outer(self) -> list[str]:
+        """The variables outside of `all` and aggregates: one event is made for each binding of them."""
+        return list(dict.fromkeys(name for part in self.parts for name in outer_variables(part)))
 
     def sources(self, term: n.Aggregate) -> list[Collected]:
         """The collections that bind what an aggregate reads; all of them, where it reads no variable."""
@@ -386,7 +402,7 @@ def condition_events(condition: n.Condition) -> frozenset[str]:
     """The event identifiers whose times a condition reads."""
     if isinstance(condition, n.Temporal):
         return frozenset(condition.events)
-    if isinstance(condition, n.Data):
+    if isinstance(condition, n.Data | n.Combined):
         return frozenset()
     return frozenset().union(*map(condition_events, condition.parts))
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from ostinato.core.expressions import Call
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.syntax.grouping import aggregates_in, has_grouping
+from ostinato.rules.syntax.grouping import aggregates_in
 from ostinato.rules.syntax.nodes import Condition, Data, Formula
 from ostinato.rules.syntax.variables import used_variables
 
@@ -80,9 +80,9 @@ def _covers(node: cera.Node, condition: Condition) -> bool:
 def push_projections(node: cera.Node, wanted: frozenset[str] = frozenset()) -> cera.Node:
     """π as near to its relations as it can be: variables that nothing above reads are dropped."""
     if isinstance(node, cera.Construct):
-        wanted = frozenset(used_variables(node.head))
-        wanted = wanted.union(*(node.counted(each)[0] for each in aggregates_in(node.head)))
-        if has_grouping(node.head):
+        wanted = frozenset().union(*map(used_variables, node.parts))
+        wanted = wanted.union(*(node.counted(each)[0] for part in node.parts for each in aggregates_in(part)))
+        if node.is_grouped:
             wanted |= _decisive(node.input) & node.trace
         return replace(node, input=push_projections(node.input, wanted))
     if isinstance(node, cera.Merge):

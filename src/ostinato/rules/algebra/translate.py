@@ -8,7 +8,7 @@ from dataclasses import replace
 from ostinato.core.expressions import variables
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.grouping import aggregates_in, needs_event_times
+from ostinato.rules.syntax.grouping import aggregates_of, goes_by_time, is_on_group
 from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, RelativeTimer, While
 from ostinato.rules.syntax.variables import used_times
 
@@ -28,13 +28,13 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
     assert node is not None, "a rule without an event to begin with is refused when it is checked"
     collected: list[cera.Collected] = []
     read = frozenset(ident for _, ident in used_times(rule))
-    bags = [frozenset(variables(each.expr)) for each in aggregates_in(rule.head) if each.over == "each"]
+    bags = [frozenset(variables(each.expr)) for each in aggregates_of(rule) if each.over == "each"]
     for collect in rule.collects:
         match, named = replace(_while_match(collect, fresh), since=since), collect.ident is not None
         times = {n.time_variable(*time) for time in used_times(rule) if time[1] == match.ident}
         binds = frozenset(match.schema.data) | times
         counted = named or any(not names or names & binds for names in bags)
-        timed = needs_event_times(rule.head) or match.ident in read
+        timed = any(map(goes_by_time, aggregates_of(rule))) or match.ident in read
         node = cera.TemporalJoin(collect.window, match.ident, node, match, named=counted, timed=timed)
         collected.append(cera.Collected(match.ident, named, binds))
     for negation in rule.negations:
@@ -42,9 +42,10 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
         node = cera.AntiJoin(negation.window, match.ident, node, match)
     if stamped := used_times(rule):
         node = cera.Stamp(stamped, node)
-    if rule.where:
-        node = cera.Select(rule.where, node)
-    return cera.Construct(rule.head, cera.Merge(node.schema.times, node), tuple(traced), tuple(collected))
+    having = tuple(condition for condition in rule.where if is_on_group(condition))
+    if where := tuple(condition for condition in rule.where if condition not in having):
+        node = cera.Select(where, node)
+    return cera.Construct(rule.head, cera.Merge(node.schema.times, node), tuple(traced), tuple(collected), having)
 
 
 def event_match(query: EventQuery | CelPattern) -> cera.Match:

@@ -18,7 +18,7 @@ from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, NUMBERED, T
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import case_parts
 from ostinato.rules.relational.kinds import TERM, type_family
-from ostinato.rules.syntax.nodes import Condition, Data, Formula, Temporal
+from ostinato.rules.syntax.nodes import Combined, Condition, Data, Formula, Temporal
 
 _WHOLE_OPS = {"+": k.ADD_I, "-": k.SUB_I, "*": k.MUL_I, "%": k.MOD_I}
 _FLOAT_OPS = {"+": k.ADD_F, "-": k.SUB_F, "*": k.MUL_F, "/": k.DIV_F, "%": k.MOD_F}
@@ -231,7 +231,7 @@ class Expressions:
         data: Mapping[int, Operand],
     ) -> Operand:
         """A condition of where. `data` are the conditions on data that were computed elsewhere, by their identity."""
-        if isinstance(condition, Data):
+        if isinstance(condition, Data | Combined):
             known = data.get(id(condition)) or self.condition(condition.expr)
             assert known is not None
             return known

@@ -13,9 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.core.expressions import Variable
+from ostinato.core.expression_interpreter import evaluate_expression
+from ostinato.core.expressions import Call, Literal, Variable
 from ostinato.rules.algebra.nodes import Construct
+from ostinato.rules.algebra.time_relations import RELATIONS
 from ostinato.rules.incremental.host_expressions import compile_value
+from ostinato.rules.relational.constant_comparisons import COMPARE
 from ostinato.rules.relational.head_types import (
     CALCULATING,
     HeadColumn,
@@ -27,7 +30,17 @@ from ostinato.rules.relational.head_types import (
     with_aggregate_kinds,
 )
 from ostinato.rules.relational.kinds import TERM, Kind, type_family
-from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
+from ostinato.rules.syntax.nodes import (
+    Aggregate,
+    All,
+    Combined,
+    Condition,
+    ConstructTerm,
+    Data,
+    Make,
+    Temporal,
+    Value,
+)
 from ostinato.rules.syntax.variables import outer_variables
 from ostinato.rules.terms.data import Child, sort_key, to_json, value_key
 
@@ -95,6 +108,42 @@ class HeadCompiler:
         made = {name: self._instance(each, kinds[name]) for name, each in term.by_variable.items()}
         value, cast = compile_value(term.expr, kinds), _cast(value_kind(term.expr, kinds), kind)
         return lambda rows: cast(value({**rows[0].values, **{name: maker(rows) for name, maker in made.items()}}))
+
+    def condition(self, condition: Condition, ticks: Callable[[int], int]) -> Maker:
+        """A condition on the rows of a group: TRUE, FALSE or NULL."""
+        if isinstance(condition, Data):
+            value = compile_value(condition.expr, self.kinds)
+            return lambda rows: value(rows[0].values)
+        if isinstance(condition, Combined):
+            return self._combined(condition, pa.bool_())
+        if isinstance(condition, Temporal):
+            return self._temporal(condition, ticks)
+        parts = [self.condition(part, ticks) for part in condition.parts]
+
+        def formula(rows: Sequence[Row]) -> Any:
+            return evaluate_expression(Call(condition.op, tuple(Literal(part(rows)) for part in parts)), {})
+
+        return formula
+
+    def _temporal(self, condition: Temporal, ticks: Callable[[int], int]) -> Maker:
+        if condition.relation in RELATIONS:
+            left, right = condition.events
+            pairs = [
+                (self.time(left, one), COMPARE[op], self.time(right, other))
+                for one, op, other in RELATIONS[condition.relation]
+            ]
+            return lambda rows: all(test(rows[0].codes[one], rows[0].codes[other]) for one, test, other in pairs)
+        assert condition.duration is not None
+        begins, ends = ([self.time(event, side) for event in condition.events] for side in ("begin", "end"))
+        nanoseconds, within = condition.duration.nanoseconds, condition.relation == "within"
+        most, least = (ends, begins) if within else (begins, ends)
+
+        def spread(rows: Sequence[Row]) -> bool:
+            codes = rows[0].codes
+            between = max(codes[time] for time in most) - min(codes[time] for time in least)
+            return between <= ticks(nanoseconds) if within else between >= -ticks(-nanoseconds)
+
+        return spread
 
     def _struct(self, term: Make) -> Maker:
         fields = [(part.label, self.part(part, nested=True)) for part in head_columns(term, self.kinds)]

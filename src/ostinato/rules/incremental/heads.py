@@ -6,7 +6,7 @@ kernels aggregate where they look up. Lists, elements, texts in order and groups
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,14 +21,14 @@ from ostinato.rules.incremental.expressions import Expressions, extreme
 from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_made_in_one
 from ostinato.rules.incremental.host_values import NeedsHostError
 from ostinato.rules.incremental.interned import Interned
-from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way
+from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way, data_conditions
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import CALCULATING, HeadColumn, aggregate_kind
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.relational.sql_program import SqlProgram
-from ostinato.rules.syntax.grouping import has_grouping
-from ostinato.rules.syntax.nodes import Aggregate, Combined, ConstructTerm, Make, Value, as_time
-from ostinato.rules.syntax.variables import outer_variables, used_variables
+from ostinato.rules.syntax.grouping import aggregates_in
+from ostinato.rules.syntax.nodes import Aggregate, Combined, Condition, ConstructTerm, Make, Value, as_time
+from ostinato.rules.syntax.variables import used_variables
 
 _KERNELS = {"count": k.COUNT_ALL, "sum": k.SUM, "avg": k.AVG, "min": k.MIN, "max": k.MAX}
 _KERNELS |= {"first": k.FIRST_OF, "last": k.LAST_OF}
@@ -63,7 +63,7 @@ class HeadPlanner:
 
     def write(self) -> None:
         body = self.merge.input
-        if not has_grouping(self.node.head):
+        if not self.node.is_grouped:
             for way in self.planner.drive(body):
                 self._plain(way)
             return
@@ -132,7 +132,7 @@ class HeadPlanner:
         """Whether a group is what one tuple collects, and its aggregates are numbers."""
         shown = self.planner.generator.columns(self.merge.input)
         collected = {self.names.time(each.ident, REF) for each in self.node.collected}
-        outer = {name for name in outer_variables(self.node.head) if as_time(name) is None}
+        outer = {name for name in self.node.outer if as_time(name) is None}
         return (
             bool(self.node.collected)
             and not any(name.endswith(f".{REF}") and name not in collected for name in shown)
@@ -161,13 +161,12 @@ class HeadPlanner:
     def _aggregate(self, way: Way, group: GroupArm, interval: tuple[int, int]) -> None:
         arm = way[0]
         expressions = self.planner.expressions(way)
-        terms: list[Aggregate] = []
-        for part in self.made:
-            term = _single(part.terms[0])
-            terms += term.aggregates if isinstance(term, Combined) else [term] if isinstance(term, Aggregate) else []
+        terms = [each for part in self.node.parts for each in aggregates_in(part)]
         results = {id(term): self._result(expressions, way, group, term) for term in terms}
         arm.add(k.ACCUMULATE, group.columns)
         group.after = len(arm.code)
+        for condition in self.node.having:
+            self._test(condition, way, results)
         made: dict[str, Operand] = {}
         for part in self.made:
             value = self._after(way, results, _single(part.terms[0]))
@@ -214,6 +213,18 @@ class HeadPlanner:
             kind = pa.int64()
         return Operand(pa.float64() if kind is TERM and value.coded == FLOAT else kind, slot)
 
+    def _test(self, condition: Condition, way: Way, results: Mapping[int, Operand]) -> None:
+        """A condition on the group, once its aggregates are known."""
+        known: dict[int, Operand] = {}
+        for each in data_conditions(condition):
+            value = self._after(way, results, each if isinstance(each, Combined) else Value(each.expr))
+            test = self.planner.expressions(way).as_family(value, "boolean")
+            if test is None:
+                raise NeedsHostError
+            known[id(each)] = test
+        time, ticks = self.planner.time_slots(way[1]), self.planner.generator.ticks
+        way[0].add(k.TEST, self.planner.expressions(way).where(condition, time, ticks, known).slot)
+
     def _after(self, way: Way, results: Mapping[int, Operand], term: ConstructTerm) -> Operand | None:
         """A value of the head, once its aggregates are known."""
         if isinstance(term, Aggregate):
@@ -232,7 +243,7 @@ class HeadPlanner:
         return HeadCompiler(self.kinds, self.node, self.names.variable, self.names.time)
 
     def _read(self) -> set[str]:
-        return set(used_variables(self.node.head))
+        return set().union(*map(used_variables, self.node.parts))
 
     def _to_python(self, way: Way) -> None:
         arm, columns = way
@@ -253,6 +264,7 @@ class HeadPlanner:
         compiler = self._compiler()
         parts = {part.label: compiler.part(part) for part in self.made}
         makers = [parts.get(label) for label in self.label_kinds]
+        having = [compiler.condition(each, planner.generator.ticks) for each in self.node.having]
         keys = [source.columns.index(name) for name in self._keys(names)]
         values = [
             (place, variable[name], source.kinds[place])
@@ -260,7 +272,7 @@ class HeadPlanner:
             if name in variable
         ]
         coded = [code_kind(kind) for kind in self.label_kinds.values()]
-        planner.host(HostGroups(self.point, source, keys, values, makers, coded, planner.interned), source)
+        planner.host(HostGroups(self.point, source, keys, values, makers, coded, planner.interned, having), source)
         self._python = source
         return source
 
@@ -270,7 +282,7 @@ class HeadPlanner:
         single = [binds for ident, binds in self.node.traced if self.names.time(ident, REF) not in shown]
         traced: frozenset[str] = frozenset().union(*single)
         names = [name for name in body.schema.data if name in traced]
-        names += [name for name in outer_variables(self.node.head) if name not in names]
+        names += [name for name in self.node.outer if name not in names]
         collected = {self.names.time(each.ident, REF) for each in self.node.collected}
         refs = [name for name in shown if name.endswith(f".{REF}") and name not in collected]
         times = [self.names.time(ident, side) for ident in body.schema.times for side in ("begin", "end")]
@@ -288,15 +300,17 @@ class HostGroups(Host):
     makers: Sequence[Maker | None]
     coded: Sequence[str]
     interned: Interned
+    having: Sequence[Maker] = ()
 
     def __call__(self, rows: Int64) -> Int64:
         groups: dict[tuple[int, ...], list[list[int]]] = {}
         for codes in rows.tolist():
             groups.setdefault(tuple([codes[key] for key in self.keys]), []).append(codes)
-        out = [self._event(group) for group in groups.values()]
+        out = [event for group in groups.values() for event in self._events(group)]
         return np.array(out, np.int64).reshape(len(out), len(self.target.columns))
 
-    def _event(self, group: list[list[int]]) -> list[int]:
+    def _events(self, group: list[list[int]]) -> Iterator[list[int]]:
+        """One event; none where the group is not as `having` says."""
         names, interned = self.source.columns, self.interned
         rows = [
             Row(
@@ -305,11 +319,13 @@ class HostGroups(Host):
             )
             for codes in group
         ]
+        if not all(test(rows) is True for test in self.having):
+            return
         made = [
             k.NULL if maker is None else encode_value(maker(rows), coded, interned)
             for maker, coded in zip(self.makers, self.coded, strict=True)
         ]
-        return [group[0][0], group[0][1], *made]
+        yield [group[0][0], group[0][1], *made]
 
 
 def write_arms(planner: ArmPlanner, program: SqlProgram) -> None:

@@ -35,7 +35,7 @@ from ostinato.rules.relational.constant_comparisons import as_constant_compariso
 from ostinato.rules.relational.kinds import REF, TERM, Kind
 from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.nodes import Condition, Data, Formula, RelativeTimer
+from ostinato.rules.syntax.nodes import Combined, Condition, Data, Formula, RelativeTimer
 
 Columns = dict[str, Operand]  # by the names that relational.operators gives columns
 Way = tuple[ArmCode, Columns]  # an arm so far, and what it has at hand
@@ -412,12 +412,12 @@ class ArmPlanner:
         way, known = self._computed(way, left, kinds)
         arm, columns = way
         expressions = self.expressions(way)
-        time = self._time_slots(columns)
+        time = self.time_slots(columns)
         for condition in left:
             arm.add(k.TEST, expressions.where(condition, time, self.generator.ticks, known).slot)
         return way
 
-    def _time_slots(self, columns: Columns) -> Callable[[str, str], int]:
+    def time_slots(self, columns: Columns) -> Callable[[str, str], int]:
         return lambda ident, side: columns[self.generator.names.time(ident, side)].slot
 
     def expressions(self, way: Way) -> Expressions:
@@ -446,7 +446,7 @@ class ArmPlanner:
     ) -> tuple[Way, dict[int, Operand]]:
         """Conditions on data that Python has to compute, by their identity."""
         trial = self.expressions((replace(way[0], code=[]), way[1]))
-        data = [each for condition in conditions for each in _data(condition)]
+        data = [each for condition in conditions for each in data_conditions(condition)]
         hard = [each for each in data if trial.condition(each.expr) is None]
         if not hard:
             return way, {}
@@ -480,7 +480,10 @@ class ArmPlanner:
         return (arm, dict(zip(names, loaded, strict=False))), loaded[len(names) :]
 
 
-def _data(condition: Condition) -> list[Data]:
-    if isinstance(condition, Data):
+def data_conditions(condition: Condition) -> list[Data | Combined]:
+    """What a condition says of values."""
+    if isinstance(condition, Data | Combined):
         return [condition]
-    return [each for part in condition.parts for each in _data(part)] if isinstance(condition, Formula) else []
+    return (
+        [each for part in condition.parts for each in data_conditions(part)] if isinstance(condition, Formula) else []
+    )

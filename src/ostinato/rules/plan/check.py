@@ -90,11 +90,17 @@ class _Branch:
         for term in _terms(head):
             if isinstance(term, n.Value | n.Aggregate | n.Combined):
                 check_expression(term.expr, condition=False)
-            if isinstance(term, n.All | n.Aggregate) and not used_variables(term) and not self._counts_events(term):
-                over = "all" if isinstance(term, n.All) else term.over
-                what = over if isinstance(term, n.All) else f"{term.name}({over} …)"
-                fix = f"name one: {over} var X" if isinstance(term, n.All) else f"name one: {term.name}({over} var X)"
-                raise QueryError(f"`{what}` goes over no variable", span=term.span, fix=fix)
+            if isinstance(term, n.All | n.Aggregate):
+                self._check_counted(term)
+
+    def _check_counted(self, term: n.All | n.Aggregate) -> None:
+        """It goes over some variable, or counts events."""
+        if used_variables(term) or self._counts_events(term):
+            return
+        over = "all" if isinstance(term, n.All) else term.over
+        what = over if isinstance(term, n.All) else f"{term.name}({over} …)"
+        fix = f"name one: {over} var X" if isinstance(term, n.All) else f"name one: {term.name}({over} var X)"
+        raise QueryError(f"`{what}` goes over no variable", span=term.span, fix=fix)
 
     def _counts_events(self, term: n.All | n.Aggregate) -> bool:
         """Whether a term without variables has events to count."""
@@ -131,9 +137,12 @@ class _Branch:
     def check_conditions(self, named: frozenset[str]) -> None:
         for condition in self.rule.where:
             for part in _conditions(condition):
-                if isinstance(part, n.Data):
+                if isinstance(part, n.Data | n.Combined):
                     check_expression(part.expr, condition=True)
-                elif isinstance(part, n.Temporal):
+                for aggregate in part.aggregates if isinstance(part, n.Combined) else ():
+                    check_expression(aggregate.expr, condition=False)
+                    self._check_counted(aggregate)
+                if isinstance(part, n.Temporal):
                     for ident in part.events:
                         self._check_ident(ident, part.span, "a temporal condition can name", named)
                     if len(set(part.events)) < len(part.events):
@@ -197,8 +206,7 @@ class _Branch:
         if ident not in self.collected:
             fix = did_you_mean(ident, self.idents | self.collected)
             raise QueryError(f"there is no event `{ident}` here whose time could be a value", span=span, fix=fix)
-        outside = outer_variables(part) if isinstance(part, n.Make) else used_variables(part)
-        if any(n.as_time(name) == (side, ident) for name in outside for side in ("begin", "end")):
+        if any(n.as_time(name) == (side, ident) for name in outer_variables(part) for side in ("begin", "end")):
             reason = f"`{ident}` is collected: there may be many of it, each with a time of its own"
             raise QueryError(
                 reason, span=span, fix=f"take one: max(all end({ident})), or all of them: all end({ident})"

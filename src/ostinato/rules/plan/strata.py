@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ostinato.errors import QueryError, Span
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.nodes import event_types
-from ostinato.rules.syntax.grouping import has_grouping
+from ostinato.rules.syntax.grouping import groups_bindings
 from ostinato.rules.syntax.nodes import CelPattern, NormalRule, RelativeTimer
 
 
@@ -64,7 +64,7 @@ _PATTERN = "a pattern"
 
 def label_uses(rule: NormalRule) -> Iterator[LabelUse]:
     """What the rule reads, in the order of its literals."""
-    grouped = _GROUPING if has_grouping(rule.head) else (None, "")
+    grouped = _GROUPING if groups_bindings(rule) else (None, "")
     anchors = _anchors(rule)
     for event in rule.events:
         if isinstance(event, CelPattern):

@@ -18,7 +18,7 @@ from ostinato.rules.algebra.time_relations import RELATIONS
 from ostinato.rules.relational.dialects import Int64Arithmetic, Moment
 from ostinato.rules.relational.head_types import TEXT_FUNCTIONS, case_parts, value_kind
 from ostinato.rules.relational.kinds import TERM, Kind, is_list, type_family
-from ostinato.rules.syntax.nodes import Condition, Data, Temporal
+from ostinato.rules.syntax.nodes import Combined, Condition, Data, Temporal
 
 Sql = exp.Expr
 
@@ -306,14 +306,17 @@ def constant(value: object) -> Sql:
 
 
 def condition_sql(
-    condition: Condition, expressions: ExpressionSql, time: Callable[[str, str], Sql], ticks: Ticks
+    condition: Condition,
+    data: Callable[[Data | Combined], Sql],
+    time: Callable[[str, str], Sql],
+    ticks: Ticks,
 ) -> Sql:
-    """A condition of where; `time(i, "end")` is the column of that time."""
-    if isinstance(condition, Data):
-        return expressions.condition(condition.expr)
+    """A condition of where; `data` writes what is said of values, and `time(i, "end")` is the column of that time."""
+    if isinstance(condition, Data | Combined):
+        return data(condition)
     if isinstance(condition, Temporal):
         return _temporal(condition, time, ticks)
-    parts = [exp.Paren(this=condition_sql(part, expressions, time, ticks)) for part in condition.parts]
+    parts = [exp.Paren(this=condition_sql(part, data, time, ticks)) for part in condition.parts]
     if condition.op == "not":
         return exp.Not(this=parts[0])
     return (exp.and_ if condition.op == "and" else exp.or_)(*parts)

@@ -7,7 +7,7 @@ distinct bindings of its variables; those over the same variables share one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from ostinato.rules.relational.expressions import (
     ExpressionSql,
     Sql,
     column,
+    condition_sql,
     conjunction,
     display_text,
     greatest,
@@ -43,8 +44,7 @@ from ostinato.rules.relational.head_types import (
 )
 from ostinato.rules.relational.kinds import REF, TERM, Kind, type_family
 from ostinato.rules.relational.operators import SqlGenerator
-from ostinato.rules.syntax.grouping import has_grouping
-from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
+from ostinato.rules.syntax.nodes import Aggregate, All, Combined, Condition, ConstructTerm, Data, Make, Value
 from ostinato.rules.syntax.variables import outer_variables
 
 BASE = "σ"  # the tuples of the rule
@@ -79,13 +79,14 @@ class _Construction:
             for side, pick in (("begin", least), ("end", greatest))
         ]
         tuples = generator.select(body)
-        if not has_grouping(self.node.head):
+        if not self.node.is_grouped:
             shown = [exp.alias_(self._part(part, None), f"c{place}", quoted=True) for place, part in enumerate(made)]
             return exp.select(*interval, *shown).distinct().from_(tuples.subquery("q"))
         keys = self._keys()
         level = _Level(keys)
         shown = [exp.alias_(self._part(part, level), f"c{place}", quoted=True) for place, part in enumerate(made)]
-        whole = exp.select(*interval, *shown).distinct().from_(self._join_queries(level, table(BASE)))
+        having = [self._having(condition, level) for condition in self.node.having]
+        whole = exp.select(*interval, *shown).distinct().from_(self._join_queries(level, table(BASE))).where(*having)
         return whole.with_(exp.to_identifier(BASE, quoted=True), as_=tuples)
 
     def _keys(self) -> list[str]:
@@ -96,7 +97,7 @@ class _Construction:
         single = [binds for ident, binds in self.node.traced if generator.names.time(ident, REF) not in shown]
         traced: frozenset[str] = frozenset().union(*single)
         names = [name for name in body.schema.data if name in traced]
-        names += [name for name in outer_variables(self.node.head) if name not in names]
+        names += [name for name in self.node.outer if name not in names]
         collected = {generator.names.time(each.ident, REF) for each in self.node.collected}
         refs = [name for name in generator.columns(body) if name.endswith(f".{REF}") and name not in collected]
         times = [generator.names.time(ident, side) for ident in body.schema.times for side in ("begin", "end")]
@@ -149,11 +150,22 @@ class _Construction:
 
     def _combine(self, term: Combined, kind: Kind, level: _Level | None) -> Sql:
         kinds = with_aggregate_kinds(term, self.kinds)
+        made = self._combined(term, kinds, level).value(term.expr)
+        return self._cast_to(made, value_kind(term.expr, kinds), kind)
+
+    def _combined(self, term: Combined, kinds: Mapping[str, Kind], level: _Level | None) -> ExpressionSql:
+        """Expressions over the aggregates of a term, too."""
         made = {name: self._instance(each, kinds[name], level) for name, each in term.by_variable.items()}
-        expressions = ExpressionSql(
-            kinds, lambda name: made[name].copy() if name in made else self.expressions.of(name)
-        )
-        return self._cast_to(expressions.value(term.expr), value_kind(term.expr, kinds), kind)
+        return ExpressionSql(kinds, lambda name: made[name].copy() if name in made else self.expressions.of(name))
+
+    def _having(self, condition: Condition, level: _Level) -> Sql:
+        def data(part: Data | Combined) -> Sql:
+            if isinstance(part, Data):
+                return self.expressions.condition(part.expr)
+            kinds = with_aggregate_kinds(part, self.kinds)
+            return self._combined(part, kinds, level).condition(part.expr)
+
+        return condition_sql(condition, data, self.generator.time, self.generator.ticks)
 
     def _cast_to(self, value: Sql, own: Kind, wanted: Kind) -> Sql:
         if own == wanted:

@@ -174,8 +174,11 @@ class SqlGenerator:
     def _conditions(self, node: cera.Select) -> Sql:
         kinds = self.plan_types.kinds_of(node.input)
         expressions = ExpressionSql(kinds, lambda name: column(self.names.variable(name)))
-        conditions = [condition_sql(each, expressions, self.time, self.ticks) for each in node.conditions]
-        return exp.and_(*conditions)
+
+        def data(part: n.Data | n.Combined) -> Sql:
+            return expressions.condition(part.expr)
+
+        return exp.and_(*(condition_sql(each, data, self.time, self.ticks) for each in node.conditions))
 
     def _match(self, match: cera.Match) -> exp.Select:
         found = self._matching(match)

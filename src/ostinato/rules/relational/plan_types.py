@@ -11,11 +11,11 @@ from ostinato.core.types import check_expression
 from ostinato.errors import QueryError, Span
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.query_plan import RulePlan
-from ostinato.rules.relational.head_types import HeadColumn, head_columns
+from ostinato.rules.relational.head_types import HeadColumn, head_columns, with_aggregate_kinds
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, common_type, null_as_text, type_family
 from ostinato.rules.relational.match_plan import MatchPlan, plan_match
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.nodes import Condition, Data, Temporal
+from ostinato.rules.syntax.nodes import Combined, Condition, Data, Formula
 
 
 @dataclass
@@ -139,7 +139,10 @@ def _infer_definition(
     for below in cera.walk(node):
         _check(types, below)
     if isinstance(node, cera.Construct):
-        made = head_columns(node.head, types.kinds_of(node.input))
+        kinds = types.kinds_of(node.input)
+        made = head_columns(node.head, kinds)
+        for condition in node.having:
+            _check_having(condition, kinds)
         types.head_columns[definition.name] = made
         known = types.derived.setdefault(node.head.label, {})
         for part in made:
@@ -215,9 +218,18 @@ def _times(one: str, other: str) -> bool:
 def _check_condition(condition: Condition, kinds: Mapping[str, str]) -> None:
     if isinstance(condition, Data):
         check_expression(condition.expr, condition=True, kinds=kinds)
-    elif not isinstance(condition, Temporal):
+    elif isinstance(condition, Formula):
         for part in condition.parts:
             _check_condition(part, kinds)
+
+
+def _check_having(condition: Condition, kinds: Mapping[str, Kind]) -> None:
+    if isinstance(condition, Formula):
+        for part in condition.parts:
+            _check_having(part, kinds)
+    elif isinstance(condition, Combined | Data):
+        known = with_aggregate_kinds(condition, kinds) if isinstance(condition, Combined) else kinds
+        _check_condition(Data(condition.expr), {name: type_family(kind) for name, kind in known.items()})
 
 
 def output_schema(types: PlanTypes, private: Collection[str] = ()) -> pa.Schema:

@@ -18,7 +18,14 @@ from ostinato.core.expression_interpreter import evaluate_expression
 from ostinato.core.expressions import Call, Literal
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.semantics.derivations import to_nanoseconds
-from ostinato.rules.semantics.head_terms import TracedSubstitution, construct_terms, evaluate_value
+from ostinato.rules.semantics.head_terms import (
+    TracedSubstitution,
+    construct_term,
+    evaluate_group,
+    evaluate_value,
+    free_variables,
+    groups_of,
+)
 from ostinato.rules.semantics.simulation import Substitution, merge_consistent, substitutions
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.variables import used_times
@@ -113,9 +120,28 @@ class _Consequences:
             answers = [self._with_times(each, trace, rule) for each in answers]
             for negation, found in zip(rule.negations, negated, strict=True):
                 answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
-            answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in rule.where)]
+            plain = [condition for condition in rule.where if not _has_aggregates(condition)]
+            answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in plain)]
             begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
-            yield from (IntervalEvent(begin, end, term) for term in construct_terms(rule, answers))
+            yield from (IntervalEvent(begin, end, term) for term in self._terms(rule, answers, trace))
+
+    def _terms(self, rule: n.NormalRule, answers: Sequence[TracedSubstitution], trace: Trace) -> Iterator[DataTerm]:
+        """Σ_τ(h) of the groups that are as the conditions with aggregates say."""
+        having = [condition for condition in rule.where if _has_aggregates(condition)]
+        names = {*free_variables(rule.head)}.union(*map(free_variables, having))
+        for group in groups_of(answers, sorted(names)):
+            if all(self._group_holds(condition, group, rule, trace) is True for condition in having):
+                yield construct_term(rule, group)
+
+    def _group_holds(
+        self, condition: n.Condition, group: Sequence[TracedSubstitution], rule: n.NormalRule, trace: Trace
+    ) -> bool | None:
+        if isinstance(condition, n.Combined):
+            truth: bool | None = evaluate_group(condition, group, rule)
+            return truth
+        if isinstance(condition, n.Formula):
+            return _connect(condition.op, [self._group_holds(part, group, rule, trace) for part in condition.parts])
+        return self._holds(condition, group[0].sigma, trace)
 
     def _with_times(self, answer: TracedSubstitution, trace: Trace, rule: n.NormalRule) -> TracedSubstitution:
         """The times of events as values: `begin(i)` and `end(i)`."""
@@ -199,9 +225,8 @@ class _Consequences:
             return truth
         if isinstance(condition, n.Temporal):
             return self._satisfies(condition, [trace[name] for name in condition.events])
-        parts = tuple(Literal(self._holds(part, sigma, trace)) for part in condition.parts)
-        both: bool | None = evaluate_expression(Call(condition.op, parts), {})
-        return both
+        assert isinstance(condition, n.Formula)
+        return _connect(condition.op, [self._holds(part, sigma, trace) for part in condition.parts])
 
     def _satisfies(self, condition: n.Temporal, events: Sequence[IntervalEvent]) -> bool:
         begins, ends = [each.begin for each in events], [each.end for each in events]
@@ -214,6 +239,18 @@ class _Consequences:
         if condition.relation in _CONVERSE:
             return _RELATIONS[_CONVERSE[condition.relation]](events[1], events[0])
         return _RELATIONS[condition.relation](events[0], events[1])
+
+
+def _connect(op: str, parts: Iterable[bool | None]) -> bool | None:
+    """and, or, not in SQL's three-valued logic."""
+    both: bool | None = evaluate_expression(Call(op, tuple(map(Literal, parts))), {})
+    return both
+
+
+def _has_aggregates(condition: n.Condition) -> bool:
+    return isinstance(condition, n.Combined) or (
+        isinstance(condition, n.Formula) and any(map(_has_aggregates, condition.parts))
+    )
 
 
 def _join(left: Iterable[Substitution], right: Sequence[Substitution]) -> list[Substitution]:

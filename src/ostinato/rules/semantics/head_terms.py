@@ -29,13 +29,16 @@ class TracedSubstitution:
     collected: tuple[IntervalEvent, ...] = ()
 
 
-def construct_terms(rule: n.NormalRule, answers: Iterable[TracedSubstitution]) -> set[DataTerm]:
-    """One term for each binding of the variables of the head outside `all` (explicit grouping)."""
-    head = rule.head
-    return {
-        DataTerm(head.label, tuple(child for part in head.children for child in _built(part, group, rule)))
-        for group in _groups(answers, free_variables(head))
-    }
+def construct_term(rule: n.NormalRule, group: Sequence[TracedSubstitution]) -> DataTerm:
+    """The term of one group: all answers under one binding of the variables outside `all` (explicit grouping)."""
+    return DataTerm(rule.head.label, tuple(child for part in rule.head.children for child in _built(part, group, rule)))
+
+
+def evaluate_group(term: n.Combined, group: Sequence[TracedSubstitution], rule: n.NormalRule) -> Any:
+    """The value of an expression over aggregates of the group."""
+    made = {name: _aggregate(each, group, rule) for name, each in term.by_variable.items()}
+    known = {name: value for name, value in made.items() if value is not None}
+    return evaluate_value(term.expr, {**group[0].sigma, **known})
 
 
 def evaluate_value(expr: Expr, sigma: Substitution) -> Any:
@@ -52,12 +55,13 @@ def null_beyond_64_bits(found: Any) -> Any:
     return None if isinstance(found, int) and not -(2**63) <= found < 2**63 else found
 
 
-def free_variables(term: n.ConstructTerm) -> tuple[str, ...]:
-    """The variables of a construct term outside `all` and aggregates, in the order of the text."""
-    if isinstance(term, n.Value):
+def free_variables(term: n.ConstructTerm | n.Condition) -> tuple[str, ...]:
+    """The variables of a construct term or a condition outside `all` and aggregates, in the order of the text."""
+    if isinstance(term, n.Value | n.Data):
         return tuple(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-    if isinstance(term, n.Make):
-        return tuple(dict.fromkeys(name for child in term.children for name in free_variables(child)))
+    if isinstance(term, n.Make | n.Formula):
+        parts = term.children if isinstance(term, n.Make) else term.parts
+        return tuple(dict.fromkeys(name for part in parts for name in free_variables(part)))
     if isinstance(term, n.Combined):
         return tuple(name for name in free_variables(n.Value(term.expr)) if name not in term.by_variable)
     return ()
@@ -72,16 +76,14 @@ def _built(term: n.ConstructTerm, group: Sequence[TracedSubstitution], rule: n.N
         return [child for each in _instances(term, group) for child in _built(term.term, each, rule)]
     if isinstance(term, n.Aggregate):
         found = _aggregate(term, group, rule)
+    elif isinstance(term, n.Combined):
+        found = evaluate_group(term, group, rule)
     else:
-        sigma = dict(group[0].sigma)
-        if isinstance(term, n.Combined):
-            made = {name: _aggregate(each, group, rule) for name, each in term.by_variable.items()}
-            sigma |= {name: value for name, value in made.items() if value is not None}
-        found = evaluate_value(term.expr, sigma)
+        found = evaluate_value(term.expr, group[0].sigma)
     return [] if found is None else [found]
 
 
-def _groups(answers: Iterable[TracedSubstitution], names: Sequence[str]) -> list[list[TracedSubstitution]]:
+def groups_of(answers: Iterable[TracedSubstitution], names: Sequence[str]) -> list[list[TracedSubstitution]]:
     """The answers that agree on these variables, together."""
     groups: dict[tuple[str | None, ...], list[TracedSubstitution]] = {}
     for answer in answers:
@@ -110,7 +112,7 @@ def _instances(term: n.All, group: Sequence[TracedSubstitution]) -> list[list[Tr
         return get
 
     keys = [(ranked(order), order.descending) for order in (*term.order_by, *map(n.Order, own))]
-    return _ordered(_groups(group, own), keys)
+    return _ordered(groups_of(group, own), keys)
 
 
 def _ordered(items: Sequence[T], keys: Sequence[tuple[Callable[[T], Child | None], bool]]) -> list[T]:

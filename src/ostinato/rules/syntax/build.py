@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -95,17 +96,9 @@ class _Terms(SharedBuilder):
     def computed(self, span: Span, expr: ex.Expr | n.Aggregate | n.Temporal) -> n.Value | n.Aggregate | n.Combined:
         if isinstance(expr, n.Aggregate):
             return expr
-        found: list[n.Aggregate] = []
-
-        def taken_out(node: ex.Expr | n.Aggregate) -> ex.Expr:
-            if not isinstance(node, n.Aggregate):
-                return node
-            found.append(node)
-            return ex.Variable(n.aggregate_variable(len(found) - 1), node.span)
-
-        over = ex.transform(cast(ex.Expr, expr), taken_out) if isinstance(expr, ex.Call) else cast(ex.Expr, expr)
+        over, found = _take_aggregates(expr)
         plain = _plain(over, "a value of the derived event")
-        return n.Combined(plain, tuple(found), span) if found else n.Value(plain, span)
+        return n.Combined(plain, found, span) if found else n.Value(plain, span)
 
     def all(
         self,
@@ -297,11 +290,11 @@ class Builder(_Terms):
             f"while i: {word.lower()} {term.label} {{{{ … }}}}",
         )
 
-    def where(self, _: Span, *conditions: n.Condition) -> tuple[n.Condition, ...]:
-        return conditions
+    def where(self, _: Span, *conditions: tuple[n.Condition, ...]) -> tuple[n.Condition, ...]:
+        return tuple(part for parts in conditions for part in parts)
 
-    def condition(self, _: Span, expr: ex.Expr | n.Temporal) -> n.Condition:
-        return _condition(expr)
+    def condition(self, _: Span, expr: ex.Expr | n.Temporal | n.Aggregate) -> tuple[n.Condition, ...]:
+        return tuple(_condition(part) for part in _conjuncts(expr))
 
 
 def _without_none(parts: tuple[_T | None, ...]) -> tuple[_T, ...]:
@@ -322,17 +315,41 @@ def _check_unique(names: list[tuple[str, Span]]) -> None:
             raise QueryError(f"`{name}` is listed twice", span=span, fix="remove one of the two")
 
 
-def _condition(expr: ex.Expr | n.Temporal) -> n.Condition:
+def _take_aggregates(expr: ex.Expr | n.Aggregate | n.Temporal) -> tuple[ex.Expr, tuple[n.Aggregate, ...]]:
+    """The expression with variables in place of its aggregates, and these."""
+    found: list[n.Aggregate] = []
+
+    def taken_out(node: ex.Expr | n.Aggregate) -> ex.Expr:
+        if not isinstance(node, n.Aggregate):
+            return node
+        found.append(node)
+        return ex.Variable(n.aggregate_variable(len(found) - 1), node.span)
+
+    return ex.transform(cast(ex.Expr, expr), taken_out), tuple(found)
+
+
+def _conjuncts(expr: ex.Expr | n.Temporal | n.Aggregate) -> Iterator[ex.Expr | n.Temporal | n.Aggregate]:
+    """The parts of an `and` with aggregates in it: those without any pick bindings, the others groups of them."""
+    if isinstance(expr, ex.Call) and expr.op == "and" and _has(expr, n.Aggregate):
+        for part in expr.args:
+            yield from _conjuncts(part)
+    else:
+        yield expr
+
+
+def _has(expr: ex.Expr, kind: type) -> bool:
+    return any(isinstance(node, kind) for node in ex.walk(expr))
+
+
+def _condition(expr: ex.Expr | n.Temporal | n.Aggregate) -> n.Condition:
     """Connectives above temporal conditions become a Formula; what speaks of data alone stays one expression."""
     if isinstance(expr, n.Temporal):
         return expr
-    if (
-        isinstance(expr, ex.Call)
-        and expr.op in ex.LOGIC
-        and any(isinstance(node, n.Temporal) for node in ex.walk(expr))
-    ):
+    if isinstance(expr, ex.Call) and expr.op in ex.LOGIC and _has(expr, n.Temporal):
         return n.Formula(expr.op, tuple(map(_condition, expr.args)), expr.span)  # type: ignore[arg-type]
-    return n.Data(_plain(expr, "a condition on data"), expr.span)
+    over, found = _take_aggregates(expr)
+    plain = _plain(over, "a condition on data")
+    return n.Combined(plain, found, expr.span) if found else n.Data(plain, expr.span)
 
 
 def _plain(expr: ex.Expr | n.Aggregate | n.Temporal, what: str) -> ex.Expr:
@@ -349,9 +366,6 @@ def _plain(expr: ex.Expr | n.Aggregate | n.Temporal, what: str) -> ex.Expr:
                 f"x {{ v {{ {node.name}({node.over} var T) }} }}, and use it in another rule",
             )
         if isinstance(node, ex.Call) and node.op in n.AGGREGATES:
-            if what == "a condition on data":
-                fix = f"derive it first: DETECT x {{ v {{ {node.op}(all var T) }} }} …, and use it in another rule"
-            else:
-                fix = f"write {node.op}(all {ex.to_text(node.args[0], variable=lambda name: f'var {name}')})"
+            fix = f"write {node.op}(all {ex.to_text(node.args[0], variable=lambda name: f'var {name}')})"
             raise QueryError(f"{node.op} goes over several values, and needs `all`", span=node.span, fix=fix)
     return cast(ex.Expr, expr)

@@ -100,8 +100,9 @@ def condition_text(condition: n.Condition) -> str:
 
 
 def _condition(condition: n.Condition, within: str | None) -> str:
-    if isinstance(condition, n.Data):
-        return _expression(condition.expr, within)
+    if isinstance(condition, n.Data | n.Combined):
+        outcomes = condition.by_variable if isinstance(condition, n.Combined) else None
+        return _expression(condition.expr, within, outcomes)
     if isinstance(condition, n.Temporal):
         if condition.duration is None:
             return f" {condition.relation} ".join(map(_ident, condition.events))

@@ -134,7 +134,10 @@ class Aggregate:
 
 @dataclass(frozen=True)
 class Combined:
-    """`sum(all var X) / count(all var Y)`: in `expr`, `aggregate_variable(0)` stands for the first aggregate."""
+    """`sum(all var X) / count(all var Y)`: in `expr`, `aggregate_variable(0)` stands for the first aggregate.
+
+    In where it is a condition on the group that a derived event is made of: `avg(all var T) > 40`.
+    """
 
     expr: Expr
     aggregates: tuple[Aggregate, ...]
@@ -269,7 +272,7 @@ class Formula:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Condition = Temporal | Data | Formula
+Condition = Temporal | Data | Combined | Formula
 
 
 # Rules ----------------------------------------------------------------------------------------------------------------

@@ -84,12 +84,13 @@ def used_times(rule: n.NormalRule) -> tuple[tuple[str, str], ...]:
     return tuple(time for name in dict.fromkeys(names) if (time := n.as_time(name)) is not None)
 
 
-def outer_variables(term: n.ConstructTerm) -> list[str]:
+def outer_variables(term: n.ConstructTerm | n.Condition) -> list[str]:
     """The variables outside of `all` and aggregates, in the order of the text."""
-    if isinstance(term, n.Value):
+    if isinstance(term, n.Value | n.Data):
         return list(dict.fromkeys(node.name for node in walk(term.expr) if isinstance(node, Variable)))
-    if isinstance(term, n.Make):
-        return list(dict.fromkeys(name for child in term.children for name in outer_variables(child)))
+    if isinstance(term, n.Make | n.Formula):
+        parts = term.children if isinstance(term, n.Make) else term.parts
+        return list(dict.fromkeys(name for part in parts for name in outer_variables(part)))
     if isinstance(term, n.Combined):
         return [name for name in outer_variables(n.Value(term.expr)) if name not in term.by_variable]
     return []
