@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ostinato.rules.limits import RuleLimits
     from ostinato.rules.program import RuleProgram
     from ostinato.sql.limits import SqlLimits
+    from ostinato.sql.live.engine import SqlEngine
     from ostinato.sql.query import SqlQuery
     from ostinato.xseq.limits import XSeqLimits
     from ostinato.xseq.query import XSeqQuery
@@ -53,6 +54,7 @@ __all__ = [
     "QueryError",
     "RuleEngine",
     "RuleLimits",
+    "SqlEngine",
     "SqlLimits",
     "XSeqLimits",
     "cel",
@@ -76,6 +78,7 @@ _LAZY = {
     "LiveEngine": "ostinato.patterns.live.engine",
     "RuleEngine": "ostinato.rules.incremental.engine",
     "RuleLimits": "ostinato.rules.limits",
+    "SqlEngine": "ostinato.sql.live.engine",
     "SqlLimits": "ostinato.sql.limits",
     "XSeqLimits": "ostinato.xseq.limits",
 }

@@ -6,16 +6,19 @@ from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ostinato.core.options import bad_option
+from ostinato.core.options import OnLate, bad_option, check_on_late, parse_delay
 from ostinato.errors import DataError, QueryError
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.plan.check import check
 from ostinato.sql.syntax.parse import parse
 
 if TYPE_CHECKING:
+    from datetime import timedelta
+
     import pyarrow as pa
 
     from ostinato.core.frames import TableLike
+    from ostinato.sql.live.engine import SqlEngine
 
 
 class SqlQuery:
@@ -55,6 +58,35 @@ class SqlQuery:
             raise DataError("MATCH_RECOGNIZE does not run on Spark", fix="bring the rows here: frame.toArrow()")
         given = {name: to_arrow(table) for name, table in tables.items()}
         return answer(self.query, given, partial(evaluate, limits=limits))
+
+    def engine(
+        self,
+        *,
+        lateness: str | float | timedelta = 0,
+        on_late: OnLate = "count",
+        limits: SqlLimits | None = None,
+        schema: pa.Schema | None = None,
+    ) -> SqlEngine:
+        """An engine to push rows into: `push(batch)` returns what the query gives for matches that are final.
+
+        Parameters
+        ----------
+        lateness
+            How long a row may come after later ones, by the first key of ORDER BY: "30 seconds", a number of seconds
+            or a timedelta.
+        on_late
+            What to do with rows later than that: "count" them, "collect" them in `late_rows`, or "raise".
+        limits
+            Bounds on rows, steps and memory.
+        schema
+            The columns of the table. If left out, the first rows set them.
+        """
+        from ostinato.sql.live.engine import SqlEngine, SqlOptions
+
+        if limits is not None and not isinstance(limits, SqlLimits):
+            raise bad_option("limits", limits, "an ostinato.SqlLimits")
+        options = SqlOptions(parse_delay(lateness), check_on_late(on_late), limits or SqlLimits())
+        return SqlEngine(self.text, options, schema)
 
     def explain(self) -> str:
         """How the query is understood: each clause, and what is left to DuckDB."""

@@ -11,8 +11,8 @@ from ostinato.core.jit.types import struct_type
 # Why a kernel came back.
 DONE, MATCHES_FULL, PATH_FULL, PAUSED, NO_SKIP_ROW, SKIP_TO_START, FRAMES_FULL, ASK, BAD_VALUE, TOO_LONG = range(10)
 # Words of `state`.
-PARTITION, ROW, NUMBER, MATCHES, USED, BUDGET, SKIP, CLOSED, ANSWER, ASKED, TRIED, MOST_TRIED = range(12)
-STATE_WORDS = 12
+PARTITION, ROW, NUMBER, MATCHES, USED, BUDGET, SKIP, CLOSED, ANSWER, ASKED, TRIED, MOST_TRIED, TIME = range(13)
+STATE_WORDS = 13
 # Where the search goes on after a match.
 PAST_LAST, TO_NEXT, TO_FIRST_OF, TO_LAST_OF = range(4)
 
@@ -61,6 +61,8 @@ class Search(Rows):
 
     firsts = Field[Int64](np.int64, 1, "the first row of each partition")
     lasts = Field[Int64](np.int64, 1, "where the known rows of each partition end")
+    ready = Field[Int64](np.int64, 1, "where those of them end of which it is known what conditions by place say")
+    deadlines = Field[Int64](np.int64, 1, "of each row: the time when a match that begins there is over; may be empty")
     begun = Field[Int64](np.int64, 1, "of each partition: its first row, or -1 if that is gone")
     touched = Field[Int64](np.int64, 1, "the partitions to look at")
     attempts = Field[Int64](np.int64, 2, "of each partition: the match that is sought; see START and so on")

@@ -4,7 +4,8 @@ It goes one row further along the first target that can be taken, and back where
 the match that is sought holds where the search is there, and what conditions read of the match up to that row. What is
 known to lead nowhere is not tried again: a state before a row, together with all that conditions after it may read.
 
-At the end of the rows that are known so far the search waits, and goes on there when there are more.
+At the end of the rows that are known so far the search waits, and goes on there when there are more; unless time has
+passed the end of the match (WITHIN), so that no later row belongs to it.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ from ostinato.sql.kernels.layout import (
     START,
     STATE,
     SUM,
+    TIME,
     TOO_LONG,
     TOTAL_SET,
     TRIED,
@@ -213,8 +215,9 @@ def _search_partition(search: Search, partition: int) -> int:
     allowed, attempts, programs = search.allowed, search.attempts, search.programs
     base = search.bases[min(partition, search.bases.size - 1)]
     room = search.rooms[min(partition, search.rooms.size - 1)]
-    end = search.lasts[partition]
+    end = search.ready[partition]
     closed = state[CLOSED] != 0
+    timed = search.deadlines.size > 0 and end == search.lasts[partition]
     while True:
         start, depth = attempts[partition, START], attempts[partition, DEPTH]
         if depth < 0:
@@ -248,7 +251,7 @@ def _search_partition(search: Search, partition: int) -> int:
                     return status
                 depth = -2
                 break
-            if row == end and not closed:
+            if row == end and not closed and not (timed and search.deadlines[start] <= state[TIME] and to >= 0):
                 attempts[partition, DEPTH] = depth
                 return DONE
             if to < 0 or row == end or not allowed[codes[row], to] or not is_alive(search, row + 1, end, to):

@@ -27,8 +27,12 @@ def evaluate(match: n.MatchRecognize, source: Source, limits: SqlLimits | None =
     """ONE ROW PER MATCH gives the keys of PARTITION BY and the measures; ALL ROWS PER MATCH the keys of PARTITION BY
     and ORDER BY, the measures, and the other columns."""
     automaton = build_automaton(match.pattern)
-    rows = read_rows(match, source, _texts(match) if match.rows == "ONE ROW" else None)
-    found = _find(match, automaton, rows, limits or SqlLimits())
+    rows = read_rows(match, source, texts_of_clause(match) if match.rows == "ONE ROW" else None)
+    return rows_of_matches(match, rows, _find(match, automaton, rows, limits or SqlLimits()))
+
+
+def rows_of_matches(match: n.MatchRecognize, rows: OrderedRows, found: Matches) -> pa.Table:
+    """What the clause shows of matches; WITH UNMATCHED ROWS also of the rows that are in none."""
     return _one_row(match, rows, found) if match.rows == "ONE ROW" else _all_rows(match, rows, found)
 
 
@@ -45,7 +49,7 @@ def _find(match: n.MatchRecognize, automaton: Automaton, rows: OrderedRows, limi
     return search_matches(match, automaton, conditions, columns, rows, codes.of_rows, allowed, limits)
 
 
-def _texts(match: n.MatchRecognize) -> list[str]:
+def texts_of_clause(match: n.MatchRecognize) -> list[str]:
     """The expressions of a clause, as far as they name columns."""
     values = [*(key.value for key in (*match.partition_by, *match.order_by)), *(each.value for each in match.measures)]
     values += [each.condition for each in match.definitions]

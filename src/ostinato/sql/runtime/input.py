@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import duckdb
 import numpy as np
@@ -65,7 +65,7 @@ class OrderedRows:
 
     def named_in(self, text: str) -> list[str]:
         """The columns of the input that an expression may name."""
-        return _named(text, self.columns, self.source.alias)
+        return named_columns(text, self.columns, self.source.alias)
 
     @cached_property
     def partitions(self) -> Int32:
@@ -87,7 +87,7 @@ def read_rows(match: n.MatchRecognize, source: Source, used: Iterable[str] | Non
         keys[key] = name
     kept = columns
     if used is not None:
-        named = {name for each in used for name in _named(each, columns, source.alias)} | set(keys.values())
+        named = {name for each in used for name in named_columns(each, columns, source.alias)} | set(keys.values())
         kept = [name for name in columns if name in named]
     selected = [*map(quote, kept), *items] or ['1 AS "#nothing"']
     table = to_table(source.connection.sql(f"SELECT {', '.join(selected)} FROM {text}"))
@@ -111,7 +111,7 @@ def _ordered(
             order = np.empty(size, np.int64)
             group_rows(partitions, bounds[:-1].copy(), order)
     if match.order_by and size and not _in_order(match, table, keys, order, bounds):
-        order = _sorted(match, connection, table, keys, partitions)
+        order = sort_rows(match, connection, table, keys, partitions)
     return order, bounds
 
 
@@ -154,13 +154,14 @@ def _ticks(column: pa.Array) -> Int64 | None:
     return None
 
 
-def _sorted(
+def sort_rows(
     match: n.MatchRecognize,
     connection: duckdb.DuckDBPyConnection,
     table: pa.Table,
     keys: dict[n.Key, str],
     parts: Int32,
 ) -> Int64:
+    """The order of rows: by their partitions, then as ORDER BY says, then as they come."""
     given = pa.table(
         {
             "#partition": parts,
@@ -230,7 +231,13 @@ def literal(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _named(text: str, columns: Sequence[str], alias: str) -> list[str]:
+def named_columns(text: str, columns: Sequence[str], alias: str) -> list[str]:
+    """The columns that an expression may name."""
+    return list(_named_columns(text, tuple(columns), alias))
+
+
+@lru_cache(maxsize=256)
+def _named_columns(text: str, columns: tuple[str, ...], alias: str) -> list[str]:
     found = words(text)
     names = {word.name.lower() for word in found if word.is_name}
     if _reads_all(found) or any(_is_whole_row(found, place, alias) for place in range(len(found))):

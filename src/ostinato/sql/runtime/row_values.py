@@ -24,6 +24,14 @@ class RowValues:
         self.shifted: dict[tuple[str, int], str] = {}
         self.columns: dict[str, pa.Array] = {}
 
+    def over(self, rows: OrderedRows) -> RowValues:
+        """The same expressions over other rows of the same columns."""
+        found = RowValues(self.match, rows)
+        found.shifted = self.shifted
+        for (text, step), name in self.shifted.items():
+            found.columns[name] = shift(found._value(text), step, rows)
+        return found
+
     def render(self, value: n.Sql, variable: str) -> str:
         """The text of an expression over rows that are mapped to `variable`."""
         return value.render(lambda term: self.term(term, variable))

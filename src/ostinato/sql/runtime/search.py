@@ -132,6 +132,8 @@ def search_matches(
         state=state,
         firsts=bounds[:-1].copy(),
         lasts=bounds[1:].copy(),
+        ready=bounds[1:].copy(),
+        deadlines=np.zeros(0, np.int64),
         begun=bounds[:-1].copy(),
         touched=np.arange(count),
         attempts=attempts,
@@ -185,15 +187,23 @@ def _more_frames(search: Search, limits: SqlLimits) -> None:
 
 
 def ask(
-    match: n.MatchRecognize, automaton: Automaton, conditions: Conditions, rows: OrderedRows, search: Search
+    match: n.MatchRecognize,
+    automaton: Automaton,
+    conditions: Conditions,
+    rows: OrderedRows,
+    search: Search,
+    first: int | None = None,
 ) -> bool:
-    """What DuckDB says about a condition for the match that is sought, with the row that is tried."""
+    """What DuckDB says about a condition for the match that is sought, with the row that is tried. `first` is where it
+    begins in `rows`, where they are not all rows."""
     partition = int(search.touched[search.state[PARTITION]])
     start, depth, found = (int(search.attempts[partition, word]) for word in (START, DEPTH, FOUND))
     base = int(search.bases[min(partition, search.bases.size - 1)])
     path = search.frames[base + 1 : base + depth + 2, STATE].astype(np.uint16)
     one = np.array([found + 1], np.int64)
-    matches = Matches(automaton, np.array([start], np.int64), np.array([depth + 1], np.int64), one, path)
+    matches = Matches(
+        automaton, np.array([start if first is None else first], np.int64), np.array([depth + 1], np.int64), one, path
+    )
     output = Output(match, rows, matches, np.zeros(1, np.int64), np.array([depth], np.int64), False)
     (answer,) = Measures(output).evaluate([conditions.asked[int(search.state[ASKED])]])
     return bool(answer.cast(pa.bool_())[0].as_py())

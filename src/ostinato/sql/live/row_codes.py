@@ -1,0 +1,87 @@
+"""What conditions say of rows by place, and the values that programs read of them, batch by batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.arrays import Int32, Int64
+from ostinato.core.arrow import raw_values
+from ostinato.sql.live.bound_clause import BoundClause
+from ostinato.sql.live.code_book import CodeBook
+from ostinato.sql.live.text_order import Renumbered, TextOrder
+from ostinato.sql.runtime.input import OrderedRows
+from ostinato.sql.runtime.kinds import Kind
+from ostinato.sql.runtime.registers import stored_ints
+from ostinato.sql.runtime.row_values import to_bytes
+from ostinato.sql.runtime.search import texts_of
+
+Values = dict[str, npt.NDArray[Any]]  # codes, and by name of a field the columns of registers
+
+
+class RowCodes:
+    """Attributes
+    ----------
+    written : dict
+        What `evaluate` found: codes, and arrays by register and row.
+    """
+
+    def __init__(self, bound: BoundClause) -> None:
+        self.bound = bound
+        conditions, registers = bound.conditions, bound.conditions.registers
+        places = {name: place for place, name in enumerate(conditions.local)}
+        self.condition = [places.get(name, -1) for name in bound.automaton.variables]
+        self.book = CodeBook(len(places))
+        self.kinds: list[Kind] = [kind for _, kind, _ in registers.columns]
+        self.numbers = list(registers.columns.values())
+        self.text_columns = [
+            number for kind, number in zip(self.kinds, self.numbers, strict=True) if kind.name == "text"
+        ]
+        self.items = [f"CAST(({text}) AS BOOLEAN)" for text in conditions.local.values()]
+        self.items += [f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns]
+        self.texts = TextOrder()
+        self.texts.add(texts_of(conditions, bound.automaton))
+        self.written: Values = {}
+        self.constants = bound.values.constants(
+            [f"CAST(({text}) AS {kind.type})" for _, kind, text in registers.columns]
+        )
+        self._add_texts(self.constants)
+
+    def evaluate(self, rows: OrderedRows, chosen: Int64) -> Renumbered | None:
+        """Evaluate rows, of which only some are new; tells when the numbers of texts have changed."""
+        found = self.bound.values.over(rows).evaluate(self.items) if self.items else []
+        if chosen.size != rows.size:
+            found = [column.take(pa.array(chosen)) for column in found]
+        local = len(self.bound.conditions.local)
+        codes: Int32 = self.book.encode([to_bytes(column) for column in found[:local]], chosen.size)
+        columns = found[local:]
+        renumbered = self._add_texts(columns)
+        self.written = {"codes": codes, **self.columns(columns, chosen.size)}
+        return renumbered
+
+    def _add_texts(self, columns: list[pa.Array]) -> Renumbered | None:
+        new: set[str] = set()
+        for kind, column in zip(self.kinds, columns, strict=True):
+            if kind.name == "text":
+                new.update(text for text in column.unique().to_pylist() if text is not None)
+        return self.texts.add(new)
+
+    def columns(self, columns: list[pa.Array], size: int) -> Values:
+        """The values of registers, as fields of the search hold them."""
+        registers = self.bound.conditions.registers
+        ints, floats = np.zeros((registers.ints, size), np.int64), np.zeros((registers.floats, size), np.float64)
+        int_nulls, float_nulls = np.zeros(ints.shape, np.uint8), np.zeros(floats.shape, np.uint8)
+        for kind, number, column in zip(self.kinds, self.numbers, columns, strict=True):
+            nulls = float_nulls if kind.is_float else int_nulls
+            if column.null_count:
+                nulls[number] = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
+            if kind.is_float:
+                floats[number] = raw_values(column)
+            elif kind.name == "text":
+                ints[number] = self.texts.encode(column)
+            else:
+                ints[number] = to_bytes(column) if kind.name == "bool" else stored_ints(column)
+        return {"ints": ints, "floats": floats, "int_nulls": int_nulls, "float_nulls": float_nulls}

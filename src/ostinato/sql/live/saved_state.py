@@ -1,0 +1,81 @@
+"""The state of a clause's engine as plain data, for snapshots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from ostinato.core.snapshot_format import Snapshot
+from ostinato.sql.kernels.layout import DEPTH
+from ostinato.sql.live.clause_engine import ClauseEngine
+from ostinato.sql.live.code_book import CodeBook
+from ostinato.sql.live.found_matches import FoundMatches
+from ostinato.sql.live.kept_rows import KeptRows
+from ostinato.sql.live.partitions import PLACES, stretches
+from ostinato.sql.live.text_order import TextOrder
+
+Parts = tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, pa.Table]]
+_MATCHES = ("parts", "starts", "lengths", "numbers", "reads", "path")
+
+
+def save(engine: ClauseEngine) -> Parts:
+    """Rows that are needed, and what is known of them."""
+    partitions, count = engine.partitions, engine.partitions.count
+    engine.shrink()
+    needed, last = partitions["needed"][:count], partitions["last"][:count]
+    rows = stretches(needed, last - needed)
+    depths = np.maximum(partitions.attempts[:count, DEPTH] + 1, 0)
+    frames = stretches(partitions["base"][:count], depths)
+    arrays: dict[str, npt.NDArray[Any]] = {
+        f"rows.{name}": array[..., rows] for name, array in partitions.of_rows.items() if name != "ids"
+    }
+    arrays |= {f"frames.{name}": array[frames] for name, array in partitions.of_frames.items()}
+    arrays |= {f"places.{name}": partitions[name][:count] for name in PLACES}
+    arrays["attempts"] = partitions.attempts[:count]
+    arrays |= {f"waiting.{name}": getattr(engine.waiting, name) for name in _MATCHES}
+    arrays["codes"] = engine.codes.book.holds
+    arrays["deadlines"] = np.array(engine.deadlines, np.int64).reshape(-1, 2)
+    texts = engine.codes.texts
+    arrays["numbers"] = np.array(texts.numbers, np.int64)
+    tables = {"kept": engine.kept.take(np.arange(engine.kept.size)), "texts": pa.table({"text": texts.texts})}
+    return {"count": count}, arrays, tables
+
+
+def load(engine: ClauseEngine, meta: dict[str, Any], stored: Snapshot) -> None:
+    """Into an engine that has read nothing yet."""
+    arrays, count, partitions = stored.arrays, meta["count"], engine.partitions
+    codes = engine.codes
+    codes.texts = TextOrder(stored.tables["texts"]["text"].to_pylist(), arrays["numbers"].tolist())
+    codes.book = CodeBook(codes.book.conditions, None if codes.book.packed else arrays["codes"])
+    engine.step.renumber_constants()
+    partitions.add(count)
+    places = {name: arrays[f"places.{name}"] for name in PLACES}
+    counts = places["last"] - places["needed"]
+    if (moved := partitions.make_room(np.arange(count), counts)) is not None:
+        engine.step.moved(moved)
+    base = partitions["base"][:count].copy()
+    delta = base - places["needed"]
+    for name in PLACES:
+        gone = places[name] < 0 if name == "begun" else np.zeros(count, np.bool_)
+        partitions[name][:count] = np.where(gone, -1, places[name] + delta)
+    partitions["base"][:count] = base
+    partitions.attempts[:count] = arrays["attempts"]
+    partitions.attempts[:count, 0] += delta
+    rows = stretches(base, counts)
+    for name in partitions.of_rows:
+        if name != "ids":
+            partitions.of_rows[name][..., rows] = arrays[f"rows.{name}"]
+    frames = stretches(base, np.maximum(partitions.attempts[:count, DEPTH] + 1, 0))
+    for name in partitions.of_frames:
+        partitions.of_frames[name][frames] = arrays[f"frames.{name}"]
+    partitions.kept = int(counts.sum())
+    engine.kept = KeptRows(stored.tables["kept"])
+    engine.waiting = FoundMatches(*(arrays[f"waiting.{name}"] for name in _MATCHES))
+    engine.waiting.shift(delta)
+    engine.deadlines = [(int(tick), int(part)) for tick, part in arrays["deadlines"]]
+    engine.queued = {part: tick for tick, part in engine.deadlines}
+    engine.step.refresh()
+    engine.step.write_codes()
