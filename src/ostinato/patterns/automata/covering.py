@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
+import numpy as np
+
+from ostinato.core.arrays import Bools
+from ostinato.patterns.automata.simulation import simulation
 from ostinato.patterns.automata.transducer import Transducer, Transition
 
 
@@ -14,17 +20,20 @@ def covering_transitions(transducer: Transducer) -> frozenset[Transition]:
     return frozenset(
         t
         for t in transducer.transitions
-        if t.source != 0 and t.mark is not None and not t.writes and (t.source, t.target) in simulates
+        if t.source != 0 and t.mark is not None and not t.writes and simulates[t.source, t.target]
     )
 
 
-def _simulation(transducer: Transducer) -> set[tuple[int, int]]:
+def _simulation(transducer: Transducer) -> Bools:
     """Pairs of states: whatever the first can do with the registers it has, the second can do, and marks as much."""
-    leaving: list[list[Transition]] = [[] for _ in range(transducer.states)]
-    for t in transducer.transitions:
-        leaving[t.source].append(t)
-    states = range(1, transducer.states)
-    pairs = {(one, other) for one in states for other in states}
+    related = np.ones((transducer.states, transducer.states), np.bool_)
+    related[0, 1:] = related[1:, 0] = False
+
+    def completes(t: Transition) -> bool:
+        return t.mark is not None and t.target in transducer.final
+
+    def label(t: Transition) -> Hashable:
+        return t.condition, t.unless, t.mark is None, t.test, t.barred, t.writes, t.folds, completes(t)
 
     def follows(one: Transition, other: Transition) -> bool:
         return (
@@ -32,16 +41,7 @@ def _simulation(transducer: Transducer) -> set[tuple[int, int]]:
             and (one.mark is None) == (other.mark is None)
             and set(other.unless) <= set(one.unless)
             and set(other.barred) <= set(one.barred)
-            and (one.mark is None or one.target not in transducer.final or other.target in transducer.final)
-            and (one.target, other.target) in pairs
+            and (completes(other) or not completes(one))
         )
 
-    while True:
-        kept = {
-            (one, other)
-            for one, other in pairs
-            if all(any(follows(t, u) for u in leaving[other]) for t in leaving[one])
-        }
-        if kept == pairs:
-            return pairs
-        pairs = kept
+    return simulation(transducer.transitions, related, label, follows)

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ostinato.core.conditions import Condition
 from ostinato.patterns.automata.comparable_states import comparable_states
+from ostinato.patterns.automata.simulation import replaceable_states
 from ostinato.patterns.automata.transducer import Transducer, Transition
 
 BOTTOM = -1  # the source that holds the empty partial match: no event marked yet
@@ -200,14 +201,20 @@ class OrderMachine(StrategyMachine):
 
     A cell is (states, class, rank). Ranks order the cells of one class (comparable_states); others are never compared.
     Cells of one class and rank hold runs with the same positions; a state reached by a better rank is dropped from the
-    worse ones (TPO), so that each list holds one complex event and its labellings.
+    worse ones (TPO), so that each list holds one complex event and its labellings. Under NXT so is a state for which
+    one of a better rank can stand in (simulation.py): which is better is decided already.
     """
 
     def __init__(self, alphabet: Alphabet, *, latest: bool) -> None:
         super().__init__(alphabet)
         self.latest = latest
         names = comparable_states(alphabet.transducer, latest=True) if latest else (0,) * alphabet.transducer.states
-        self.classes = {name: _mask(s for s, other in enumerate(names) if other == name) for name in sorted(set(names))}
+        self.names = names
+        self.classes = dict.fromkeys(names, 0)
+        for state, name in enumerate(names):
+            self.classes[name] |= 1 << state
+        alone = tuple(1 << state for state in range(alphabet.transducer.states))
+        self.replaceable = alone if latest else replaceable_states(alphabet.transducer, backwards=False)
 
     @property
     def initial(self) -> Config:
@@ -223,7 +230,7 @@ class OrderMachine(StrategyMachine):
             produced: list[tuple[int, int, int]] = []
             for source, states in group:
                 if not marking:
-                    produced.append((source - 1, 0, _union(moves.skipped[state] for state in iterate_bits(states))))
+                    produced.append((source - 1, 0, _reached(moves.skipped, states)))
                     continue
                 targets: dict[int, int] = {}
                 for state in iterate_bits(states):
@@ -233,15 +240,23 @@ class OrderMachine(StrategyMachine):
             if marking and not plan.emits:
                 plan.emits += [(slot, symbol) for slot, symbol, mask in produced if mask & final]
             found.append([(slot, symbol, mask & lasting & ~taken) for slot, symbol, mask in produced])
-            taken |= _union(mask for _, _, mask in found[-1])
-        for name, members in self.classes.items():
-            rank = 0
-            for fresh in found:
-                inside = [(slot, symbol, mask & members & ~1) for slot, symbol, mask in fresh if mask & members & ~1]
-                rank += bool(inside)
-                for slot, symbol, mask in inside:
-                    plan.move(slot, (mask, name, rank), symbol)
+            for state in iterate_bits(_union(mask for _, _, mask in found[-1])):
+                taken |= self.replaceable[state]
+        ranks: dict[int, int] = {}
+        for fresh in found:
+            inside = [part for slot, symbol, mask in fresh for part in self._by_class(slot, symbol, mask & ~1)]
+            for name in {name for name, *_ in inside}:
+                ranks[name] = ranks.get(name, 0) + 1
+            for name, slot, symbol, mask in inside:
+                plan.move(slot, (mask, name, ranks[name]), symbol)
         return plan.step()
+
+    def _by_class(self, slot: int, symbol: int, states: int) -> Iterator[tuple[int, int, int, int]]:
+        """A list by the classes of its states: class, slot, symbol, states."""
+        while states:
+            name = self.names[(states & -states).bit_length() - 1]
+            yield name, slot, symbol, states & self.classes[name]
+            states &= ~self.classes[name]
 
     def _order(self, config: Config) -> Iterator[tuple[bool, list[tuple[int, int]]]]:
         """(marking?, cells of one rank) from the best to the worst successor; the run without marks is always last."""
@@ -279,7 +294,7 @@ class _Plan:
         # Sorted, so that a configuration is the same whatever order its cells were found in.
         cells = sorted(self.cells)
         place = {self.cells[cell]: number for number, cell in enumerate(cells)}
-        moves = tuple(replace(move, target=place[move.target]) for move in self.moves)
+        moves = tuple(ListMove(move.source, place[move.target], move.symbol) for move in self.moves)
         return MachineStep((self.bottom, *cells), moves, tuple(self.emits))
 
 
@@ -299,6 +314,13 @@ def _union(masks: Iterable[int]) -> int:
     for mask in masks:
         result |= mask
     return result
+
+
+def _reached(targets: list[int], states: int) -> int:
+    """The union of the targets of these states."""
+    if states & (states - 1):
+        return _union(targets[state] for state in iterate_bits(states))
+    return targets[states.bit_length() - 1] if states else 0
 
 
 def _mark_targets(moves: StateMoves, state: int) -> int:

@@ -8,8 +8,9 @@ second half, from that state. So the back half grows by appending events, the fr
 
 A configuration lists distinct strings, best first; cell 0 is the string that marks nothing, the worst of all. A cell is
 the set of *paths* its string can take: from which state before the half (the *row*) to which after it. A path that a
-better string takes is dropped (TPO). Strings are ordered only where it matters: among paths of
-one class (comparable_states.py).
+better string takes is dropped (TPO), and so is one for which that of a better string can stand in (simulation.py): for
+NXT from the same row, since what follows cannot change which string is better, for LAST to the same state. Strings are
+ordered only where it matters: among paths of one class (comparable_states.py).
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from ostinato.patterns.automata.determinise import (
     StrategyMachine,
     iterate_bits,
 )
+from ostinato.patterns.automata.simulation import replaceable_states
 
 Emits = tuple[tuple[int, int], ...]
 
@@ -46,6 +48,10 @@ class HalfMachine(StrategyMachine):
         self.path_class = [
             names[state if latest else row] for row in range(self.states) for state in range(self.states)
         ]
+        masks = replaceable_states(alphabet.transducer, backwards=latest)
+        if latest:
+            masks = tuple(sum(1 << row * self.states for row in iterate_bits(mask)) for mask in masks)
+        self._replaceable = masks
         self._followers: dict[int, list[tuple[tuple[int, int], ...]]] = {}
 
     @property
@@ -63,7 +69,30 @@ class HalfMachine(StrategyMachine):
                     better = (rank, -mark) if self.latest == self.prepends else (-mark, rank)
                     entry = found.setdefault((self.path_class[follower], *better), [source, mark, 0])
                     entry[2] |= 1 << follower
-        return _rank(found, self.emits(config, code))
+        return self._rank(found, self.emits(config, code))
+
+    def _rank(self, found: dict[tuple[int, int, int], list[int]], emits: Emits) -> MachineStep:
+        """Drop what is beaten, and number the strings that are left."""
+        cells: list[tuple[int]] = []
+        moves: list[ListMove] = []
+        taken = unmarked = 0
+        for key in sorted(found):
+            source, mark, paths = found[key]
+            if source == mark == 0:
+                unmarked |= paths  # has no list of its own, and may stand in several classes, last in each
+            elif paths := paths & ~taken:
+                moves.append(ListMove(source - 1, len(cells), mark))
+                cells.append((paths,))
+                for path in iterate_bits(paths):
+                    taken |= self._replaced(path)
+        return MachineStep(((unmarked & ~taken,), *cells), tuple(moves), emits)
+
+    def _replaced(self, path: int) -> int:
+        """The paths for which this one stands in, where its string is better."""
+        row, state = divmod(path, self.states)
+        if self.latest:
+            return self._replaceable[row] << state
+        return self._replaceable[state] << row * self.states
 
     def followers(self, code: int) -> list[tuple[tuple[int, int], ...]]:
         """Per path the (mark, path) it becomes by one more event."""
@@ -145,19 +174,3 @@ def best_join(front: tuple[int, ...], emits: Emits, *, latest: bool) -> tuple[in
             if states & rows:
                 return place, source
     return None
-
-
-def _rank(found: dict[tuple[int, int, int], list[int]], emits: Emits) -> MachineStep:
-    """Drop what is beaten, and number the strings that are left."""
-    cells: list[tuple[int]] = []
-    moves: list[ListMove] = []
-    taken = unmarked = 0
-    for key in sorted(found):
-        source, mark, paths = found[key]
-        if source == mark == 0:
-            unmarked |= paths  # has no list of its own, and may stand in several classes, last in each
-        elif paths & ~taken:
-            moves.append(ListMove(source - 1, len(cells), mark))
-            cells.append((paths & ~taken,))
-            taken |= paths
-    return MachineStep(((unmarked & ~taken,), *cells), tuple(moves), emits)
