@@ -129,7 +129,7 @@ class CompiledPattern:
     def hides_variables(self) -> bool:
         """Whether different complex events can look the same in the answer."""
         marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
-        return self.query.items is not None and not all(map(self.label, marks))
+        return self.query.items is not None and not all(self.query.names(mark) & self._selected for mark in marks)
 
     @cached_property
     def watched(self) -> tuple[str, ...]:
@@ -142,7 +142,20 @@ class CompiledPattern:
     @property
     def skip(self) -> Skip | None:
         """What is skipped after a match; nothing where no other match is wanted."""
-        return None if self.query.limit == 1 and self.query.items is None else self.query.skip
+        return None if self.finds_first else self.query.skip
+
+    @cached_property
+    def finds_first(self) -> bool:
+        """Whether only the first match counts, and NXT finds it: of the matches that an event completes, the first in
+        order is the one that NXT takes, by the positions that the answer shows (`projects`)."""
+        if self.query.limit != 1 or self.trailing or self.query.strategy not in ("ALL", "MAX", "NXT"):
+            return self.query.limit == 1 and self.query.items is None
+        return not self.hides_variables or (self.query.strategy == "ALL" and self.registers is None)
+
+    @property
+    def projects(self) -> bool:
+        """Whether the strategy compares only the positions that the answer shows."""
+        return self.finds_first and self.hides_variables
 
     @property
     def repeats(self) -> bool:
@@ -163,8 +176,7 @@ class CompiledPattern:
         Where a match waits for an absence, MAX is kept: it is applied to the complete matches. Where only the first
         match counts, the strategy that finds only that one.
         """
-        if self.query.limit == 1 and self.query.items is None and not self.trailing:
-            # Of the matches that an event completes, the first in order is the one that NXT takes.
+        if self.finds_first and not self.trailing:
             return "NXT" if self.query.strategy in ("ALL", "MAX") else self.query.strategy
         plain = self.query.strategy == "MAX" and not self.trailing and never_nested(self.transducer)
         return "ALL" if plain else self.query.strategy
@@ -278,6 +290,8 @@ class CompiledPattern:
             symbols.setdefault(variable, number)
         if self.query.items is None:
             return lambda mark, first: symbols.get(mark, 1)
+        if self.projects:
+            return lambda mark, first: symbols.get(mark, 0)
         if self.strategy in ("NXT", "LAST", "MAX") or self.skip is not None or self.stops:
             # Strategies compare whole sets of positions, and so do beginnings: every position needs a symbol.
             return lambda mark, first: symbols.get(mark, hidden)

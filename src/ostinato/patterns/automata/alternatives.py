@@ -1,6 +1,6 @@
-"""Tests as equalities, one state for each of them: then runs are found by look-ups, one per state.
+"""Tests as look-ups, one state for each of them: then runs are found by what they equal, or by their order.
 
-An OR of equalities is one such test. A band, as in `abs(x.v - y.v) < 5`, is another: values are cut into ranges that
+An OR of equalities and inequalities is one such test. A band, as in `abs(x.v - y.v) < 5`, is another: values are cut into ranges that
 are twice as wide, and those that are close enough lie in the same range or in neighbouring ones.
 """
 
@@ -23,8 +23,8 @@ def split_alternatives(
 ) -> Transducer:
     """The same matches, each found once: of the alternatives of a test, only the first that holds counts.
 
-    Only where such a test is the one way on from a state, and bands only where all attributes are numbers. Conditions
-    keep the order of their first use.
+    Only where such a test is the one way on from a state, and inequalities and bands only where all attributes are
+    numbers. Conditions keep the order of their first use.
     """
     states = transducer.states
     tests: dict[int, list[Expr]] = {}  # per state that is split, the test of each of its copies
@@ -54,22 +54,20 @@ def _tests_of(transition: Transition, tests: dict[int, list[Expr]]) -> list[Expr
 
 
 def _alternatives(transition: Transition, is_number: Callable[[str], bool]) -> list[Expr]:
-    """Tests that exclude each other, and have an equality each, that hold where the transition's test does."""
+    """Tests that exclude each other, each with an equality or an order, that hold where the transition's test does."""
     if transition.test is None or transition.barred or transition.folds:
         return []
     parts = ex.conjuncts(transition.test)
     if any(map(_is_equality, parts)):
         return []  # which runs are found by already
     for at, part in enumerate(parts):
-        choices = _choices(part)
-        if len(choices) > 1 and all(any(map(_is_equality, ex.conjuncts(choice))) for choice in choices):
+        choices = [found for choice in _choices(part) for found in _in_ranges(choice, is_number)]
+        choices.sort(key=lambda choice: not _has_equality(choice))  # which find fewer runs
+        if len(choices) > 1 and all(_has_equality(choice) or _has_order(choice, is_number) for choice in choices):
             others = [*parts[:at], *parts[at + 1 :]]
             return [
                 ex.conjoin([choice, *others, *map(_denied, choices[:place])]) for place, choice in enumerate(choices)
             ]
-    for part in parts:
-        if ranges := _ranges(part, is_number):
-            return [ex.conjoin([near, *parts]) for near in ranges]
     return []
 
 
@@ -80,6 +78,15 @@ def _choices(test: Expr) -> list[Expr]:
         needle, *values = test.args
         return [ex.Call("=", (needle, value), test.span) for value in values]
     return [test]
+
+
+def _in_ranges(choice: Expr, is_number: Callable[[str], bool]) -> list[Expr]:
+    """The choice, or if it has a band, one for each way in which the ranges of its values may lie beside each other."""
+    if not _has_equality(choice):
+        for part in ex.conjuncts(choice):
+            if ranges := _ranges(part, is_number):
+                return [ex.conjoin([near, choice]) for near in ranges]
+    return [choice]
 
 
 def _ranges(test: Expr, is_number: Callable[[str], bool]) -> list[Expr]:
@@ -105,6 +112,25 @@ def _range_of(value: Expr, width: float) -> Expr:
     below = ex.Call("neg", (far,))
     near = ex.Call(ex.CASE, (ex.Call(">", (place, far)), far, ex.Call("<", (place, below)), below, place))
     return ex.Call("floor", (near,))
+
+
+def _has_equality(choice: Expr) -> bool:
+    return any(map(_is_equality, ex.conjuncts(choice)))
+
+
+def _has_order(choice: Expr, is_number: Callable[[str], bool]) -> bool:
+    """Whether it says that something of the current event is below or above something of one register, itself or by
+    their difference (differences.py)."""
+
+    def compares(test: Expr) -> bool:
+        if not isinstance(test, ex.Call) or test.op not in ("<", "<=", ">", ">="):
+            return False
+        differences = [arg for arg in test.args if isinstance(arg, ex.Call) and arg.op == "-" and len(arg.args) == 2]
+        sides = [test, *(differences if any(isinstance(arg, ex.Literal) for arg in test.args) else [])]
+        return any(isinstance(side, ex.Call) and _is_equality(replace(side, op="=")) for side in sides)
+
+    tests = (test for test in ex.conjuncts(choice) if compares(test))
+    return any(all(is_number(each.name) for each in ex.attributes(test)) for test in tests)
 
 
 def _is_equality(test: Expr) -> bool:

@@ -202,7 +202,8 @@ class OrderMachine(StrategyMachine):
     A cell is (states, class, rank). Ranks order the cells of one class (comparable_states); others are never compared.
     Cells of one class and rank hold runs with the same positions; a state reached by a better rank is dropped from the
     worse ones (TPO), so that each list holds one complex event and its labellings. Under NXT so is a state for which
-    one of a better rank can stand in (simulation.py): which is better is decided already.
+    one of a better rank can stand in (simulation.py): which is better is decided already. Where marks are hidden, only
+    the shown ones are compared (NXT only), and the run without marks is any that has none to show.
     """
 
     def __init__(self, alphabet: Alphabet, *, latest: bool) -> None:
@@ -228,17 +229,20 @@ class OrderMachine(StrategyMachine):
         taken = 0
         for marking, group in self._order(config):
             produced: list[tuple[int, int, int]] = []
+            completing: list[tuple[int, int]] = []
             for source, states in group:
                 if not marking:
-                    produced.append((source - 1, 0, _reached(moves.skipped, states)))
+                    unshown = _reached(moves.hidden, states)
+                    produced.append((source - 1, 0, _reached(moves.skipped, states) | unshown))
+                    completing += [(source - 1, 0)] if unshown & final else []
                     continue
                 targets: dict[int, int] = {}
                 for state in iterate_bits(states):
                     for symbol, mask in moves.shown[state].items():
                         targets[symbol] = targets.get(symbol, 0) | mask
                 produced += [(source - 1, symbol, mask) for symbol, mask in sorted(targets.items())]
-            if marking and not plan.emits:
-                plan.emits += [(slot, symbol) for slot, symbol, mask in produced if mask & final]
+                completing += [(source - 1, symbol) for symbol, mask in sorted(targets.items()) if mask & final]
+            plan.emits = plan.emits or completing
             found.append([(slot, symbol, mask & lasting & ~taken) for slot, symbol, mask in produced])
             for state in iterate_bits(_union(mask for _, _, mask in found[-1])):
                 taken |= self.replaceable[state]
@@ -248,7 +252,10 @@ class OrderMachine(StrategyMachine):
             for name in {name for name, *_ in inside}:
                 ranks[name] = ranks.get(name, 0) + 1
             for name, slot, symbol, mask in inside:
-                plan.move(slot, (mask, name, ranks[name]), symbol)
+                if slot == BOTTOM and symbol == 0:
+                    plan.bottom = (mask | 1, 0, 0)
+                else:
+                    plan.move(slot, (mask, name, ranks[name]), symbol)
         return plan.step()
 
     def _by_class(self, slot: int, symbol: int, states: int) -> Iterator[tuple[int, int, int, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 import numpy as np
 
@@ -54,8 +55,8 @@ class FirstMatches:
         """Those of the matches that still count, and the keys that are full since then.
 
         What is found at once is a group; in it, rows are in the order of their events: `places` has the place in the
-        stream of each. `ranks` puts those of one place in order, by their symbols 1, 2, …; other symbols do not count,
-        unless there are no ranks.
+        stream of each. `ranks` puts those of the same places in order, by their symbols 1, 2, …; other symbols do not
+        count, unless there are no ranks.
         """
         keys = matches.keys if self.keyed else np.zeros(len(matches), np.int64)
         open_before = ~self.full
@@ -86,9 +87,11 @@ class FirstMatches:
             self.given = self.given[kept]
 
 
-def _shown_events(matches: Matches, places: Int64, number: int, ranks: Sequence[int]) -> list[tuple[int, int]]:
+def _shown_events(matches: Matches, places: Int64, number: int, ranks: Sequence[int]) -> tuple[list[float], list[int]]:
+    """The places that the answer shows, an end being later than any place, and the ranks of their symbols."""
     events = slice(matches.offsets[number], matches.offsets[number + 1])
     if not ranks:
-        return [(place, 0) for place in places[events].tolist()]
+        return [*places[events].tolist(), inf], []
     marks = zip(places[events].tolist(), matches.symbols[events].tolist(), strict=True)
-    return [(place, ranks[symbol - 1]) for place, symbol in marks if symbol <= len(ranks)]
+    shown = [(place, ranks[symbol - 1]) for place, symbol in marks if symbol <= len(ranks)]
+    return [*(place for place, _ in shown), inf], [rank for _, rank in shown]

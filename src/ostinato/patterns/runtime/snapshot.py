@@ -14,6 +14,7 @@ import pyarrow as pa
 from ostinato.core.arrow_casts import cast_column
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot_format import Snapshot
+from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.absence import NEVER
@@ -39,7 +40,7 @@ def save(engine: EngineState) -> bytes:
     if engine.bound:
         stream, history, reorder = engine.stream, engine.history, engine.reorder
         meta["minterms"], meta["numbers"] = stream.encoder.minterms, sorted(stream.numbers)
-        meta["watermark"] = int(reorder.watermark)
+        meta["watermark"], meta["plan"] = int(reorder.watermark), _plan(engine)
         meta["matcher"], matcher_arrays = engine.matcher.save()
         arrays |= {f"matcher.{name}": array for name, array in matcher_arrays.items()}
         arrays |= {"history": history.kept_positions, "reorder": reorder.positions}
@@ -75,6 +76,24 @@ def compile_saved(meta: Mapping[str, Any]) -> CompiledPattern:
     return _compiled(meta["query"], meta.get("language", "cel"))
 
 
+def _plan(engine: EngineState) -> list[Any]:
+    """What the numbers of states in the arrays depend on beside the query: how this release evaluates it."""
+    registers = engine.stream.registers
+    return [engine.compiled.strategy, registers.transducer.states if registers is not None else 0]
+
+
+def _check_plan(engine: EngineState, meta: Mapping[str, Any]) -> None:
+    compiled, registers = engine.compiled, engine.stream.registers
+    # Releases that did not save it ran these queries in another way.
+    changed = compiled.finds_first and compiled.query.items is not None
+    changed |= registers is not None and registers.transducer.states != compiled.transducer.states
+    if meta.get("plan") != _plan(engine) and (changed or "plan" in meta):
+        raise DataError(
+            "the snapshot was taken by a release that evaluates this query in another way",
+            fix="restore it with the release that wrote it, or begin anew",
+        )
+
+
 def load_options(saved: Mapping[str, Any]) -> EngineOptions:
     options = dict(saved)
     options["limits"] = Limits(**options["limits"])
@@ -95,6 +114,7 @@ def load(snapshot: Snapshot, kind: type[E], like: E | None = None) -> E:
     if meta["bound"]:
         if like is None:
             engine.bind(tables["schema"], minterms=meta["minterms"], numbers=meta.get("numbers"))
+        _check_plan(engine, meta)
         if "waiting.starts" in arrays and "waiting.ends" not in arrays:
             _to_pulses(engine, arrays, tables)
         if "waiting.starts" in arrays and "waiting.branches" not in arrays:  # before there was more than one branch

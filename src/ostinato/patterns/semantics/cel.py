@@ -324,19 +324,20 @@ def _skipped_to(skip: n.Skip, each: _ComplexEvent) -> int:
 
 
 def _first(query: n.Query, limit: int, answers: Iterable[_Answer]) -> Iterator[LabelledMatch]:
-    """LIMIT: the first answers of each partition. What is reported at once is in the order of the events it shows:
-    where two differ first, the earlier event comes first, then the variable that is first by name."""
+    """LIMIT: the first answers of each partition. What is reported at once is in the order of the events it shows: the
+    one comes first that has the first event in which they differ, as with NXT; of the same events, the one whose
+    variables come first by name where they differ first."""
     shown = frozenset().union(*(variables(item.expr) for item in query.items or ()))
 
-    def row(match: LabelledMatch) -> tuple[tuple[int, list[str]], ...]:
+    def row(match: LabelledMatch) -> tuple[tuple[float, ...], list[list[str]]]:
         names: dict[int, list[str]] = {position: [] for position in match.positions if query.items is None}
         for name in sorted(shown):
             for position in match.labels.get(name, ()):
                 names.setdefault(position, []).append(name)
-        return tuple(sorted(names.items()))
+        return (*sorted(names), inf), [names[position] for position in sorted(names)]
 
     shown_in_order = [(each.moment, row(each.match), each.partition, each.match) for each in answers]
-    seen: list[tuple[tuple[int, list[str]], ...]] = []
+    seen: list[tuple[tuple[float, ...], list[list[str]]]] = []
     given: dict[int, int] = {}
     for _, events, partition, match in sorted(shown_in_order, key=lambda answer: answer[:3]):
         if events not in seen and given.get(partition, 0) < limit:

@@ -1,4 +1,4 @@
-"""An OR of equalities as look-ups."""
+"""An OR of equalities and inequalities as look-ups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ from support.correlated import agrees
         ("A AS x ; B AS y FILTER x.k = y.k OR x.v = y.v", 1),
         ("A AS x ; B AS y FILTER x.k IN (y.k, y.v, y.w)", 2),
         ("A AS x ; B AS y ; C AS z FILTER x.k = z.k OR (x.v = z.v AND y.v < z.v)", 1),
-        ("A AS x ; B AS y FILTER x.k = y.k OR x.v < y.v", 0),
+        ("A AS x ; B AS y FILTER x.k = y.k OR x.v < y.v", 1),
+        ("A AS x ; B AS y FILTER x.v < y.v OR x.k = y.k OR x.w >= 2 * y.w", 2),
+        ("A AS x ; B AS y FILTER x.k = y.k OR y.v - x.v < 3", 1),
+        ("A AS x ; B AS y FILTER x.k = y.k OR abs(x.v - y.v) < 2", 3),
+        ("A AS x ; B AS y FILTER x.k = y.k OR x.text < y.text", 0),
+        ("A AS x ; B AS y FILTER x.k = y.k OR x.v + y.v < y.w", 0),
         ("A AS x ; B AS y FILTER (x.k = y.k OR x.v = y.v) AND x.w = y.u", 0),
         ("A AS x ; (B AS y FILTER x.k = y.k OR x.v = y.v)+ ; C AS z", 1),
         ("A AS x ; B AS y FILTER abs(x.v - y.v) < 2", 2),
@@ -43,6 +48,10 @@ def test_as_many_states_as_alternatives(text: str, copies: int) -> None:
         "A AS x ; (B AS y FILTER x.k = y.k OR x.v = y.v)+ ; A AS z",
         "A AS x ; B AS y ; A AS z FILTER x.k = z.k OR (x.v = z.v AND y.v < z.v)",
         "A AS x ; B AS y ; A AS z FILTER (x.k = y.k OR x.v = y.v) AND (y.k = z.v OR y.v = z.k)",
+        "A AS x ; B AS y FILTER x.k = y.k OR x.v < y.v",
+        "A AS x ; B AS y FILTER x.f > y.f OR x.v <= y.k OR x.k = y.v",
+        "A AS x ; B AS y FILTER x.k = y.k OR x.f - y.f < 0.5 OR 2 < y.v - x.v",
+        "A AS x ; (B AS y FILTER x.k = y.k OR abs(x.f - y.f) < 1)+ ; A AS z",
         "A AS x ; B AS y FILTER abs(x.v - y.k) < 2",
         "A AS x ; B AS y FILTER abs(x.f - y.f) <= 0.5",
         "A AS x ; (B AS y FILTER abs(x.f - y.v) < 1)+ ; A AS z FILTER 3 > abs(x.v - z.v)",

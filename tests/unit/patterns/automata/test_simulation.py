@@ -55,7 +55,7 @@ def test_a_state_that_stands_in_for_another_loses_nothing(backwards: bool) -> No
 def test_states_of_a_counted_loop() -> None:
     transducer = compile_text("A{2,4} ; B").transducer
     masks = replaceable_states(transducer, backwards=False)
-    # Nothing but the final state; it, the start and the state after one A; or all: those after two A and more are alike.
+    # The final state; that, the start and the state after one A; or all, since those after two A and more are alike.
     assert sorted(mask.bit_count() for mask in masks[1:]) == [1, 3, 6, 6, 6]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import ostinato as ost
 from golden.snapshots.write import FOLDER, QUERIES, halves, stopped
-from ostinato.core.snapshot_format import VERSION
+from ostinato.core.snapshot_format import VERSION, Snapshot
 from ostinato.patterns.runtime.engine import Engine
 
 
@@ -50,3 +50,18 @@ def test_a_column_whose_kind_is_known_later() -> None:
         engine.push(row)
         engine = Engine.restore(engine.snapshot())
     assert engine.push({"ts": 2, "type": "C", "v": 2})["positions"].to_pylist() == [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    "text", ["SELECT FIRST x, y WHERE (A AS x)+ ; B AS y", "A AS x ; B AS y FILTER x.v < y.v OR x.k = y.k"]
+)
+def test_a_snapshot_of_a_release_that_ran_the_query_otherwise(text: str) -> None:
+    engine = ost.cel(text).engine()
+    engine.push([{"type": "A", "v": 1, "k": 1}])
+    data = engine.snapshot()
+    assert ost.Engine.restore(data).push([{"type": "B", "v": 2, "k": 1}]).num_rows == 1
+    saved = Snapshot.from_bytes(data)
+    for plan in (None, ["ALL", 7]):
+        meta = {name: value for name, value in saved.meta.items() if name != "plan"} | ({"plan": plan} if plan else {})
+        with pytest.raises(ost.DataError, match="evaluates this query in another way"):
+            ost.Engine.restore(Snapshot(meta, saved.arrays, saved.tables).to_bytes())
