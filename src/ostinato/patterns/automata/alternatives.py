@@ -1,7 +1,7 @@
 """Tests as look-ups, one state for each of them: then runs are found by what they equal, or by their order.
 
-An OR of equalities and inequalities is one such test. A band, as in `abs(x.v - y.v) < 5`, is another: values are cut into ranges that
-are twice as wide, and those that are close enough lie in the same range or in neighbouring ones.
+An OR of equalities and inequalities is one such test. A band, as in `abs(x.v - y.v) < 5`, is another: values are cut
+into ranges that are twice as wide, and those that are close enough lie in the same range or in neighbouring ones.
 """
 
 from __future__ import annotations
