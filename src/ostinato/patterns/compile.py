@@ -13,6 +13,7 @@ from ostinato.core.conditions import Condition
 from ostinato.core.expressions import CURRENT, attributes, variables
 from ostinato.errors import QueryError
 from ostinato.patterns.automata.alternatives import split_alternatives
+from ostinato.patterns.automata.covering import has_one_largest
 from ostinato.patterns.automata.deferred_equalities import defer_equalities
 from ostinato.patterns.automata.determinise import AllMachine, Alphabet, MaxMachine, OrderMachine, StrategyMachine
 from ostinato.patterns.automata.differences import Scale, add_orders
@@ -171,15 +172,20 @@ class CompiledPattern:
 
     @cached_property
     def strategy(self) -> Strategy:
-        """The strategy that has to be applied: MAX is ALL where no match can be part of another.
+        """The strategy that has to be applied: MAX is ALL where no match can be part of another, and NXT where one has all
+        events of the others.
 
         Where a match waits for an absence, MAX is kept: it is applied to the complete matches. Where only the first
         match counts, the strategy that finds only that one.
         """
         if self.finds_first and not self.trailing:
             return "NXT" if self.query.strategy in ("ALL", "MAX") else self.query.strategy
-        plain = self.query.strategy == "MAX" and not self.trailing and never_nested(self.transducer)
-        return "ALL" if plain else self.query.strategy
+        if self.query.strategy != "MAX" or self.trailing:
+            return self.query.strategy
+        if never_nested(self.transducer):
+            return "ALL"
+        follows_one = self.registers is None and self.skip is None and has_one_largest(self.transducer)
+        return "NXT" if follows_one else "MAX"
 
     @cached_property
     def registers(self) -> Registers | None:

@@ -25,7 +25,12 @@ def explain_pattern(compiled: CompiledPattern) -> str:
 def _evaluation(compiled: CompiledPattern) -> list[str]:
     query = compiled.query
     lines = []
-    if compiled.strategy != query.strategy:
+    if compiled.finds_first and compiled.strategy != query.strategy:
+        shown = ", by the positions that the answer shows" if compiled.projects else ""
+        lines.append(f"LIMIT 1: the first match that an event completes is the one that NXT takes{shown}")
+    elif compiled.strategy == "NXT" != query.strategy:
+        lines.append("MAX: of the matches with the same last event one has all events of the others: that of NXT")
+    elif compiled.strategy != query.strategy:
         lines.append("MAX chooses nothing here: no match can be part of another with the same last event, so it is ALL")
     if compiled.selects_late:
         among = "that survive the NOT at the end" if compiled.trailing else "that an event completes"
@@ -38,13 +43,13 @@ def _evaluation(compiled: CompiledPattern) -> list[str]:
             lines.append(f"{compiled.strategy}: the best of what an event completes, found from the best of its parts")
     elif compiled.ranked:
         lines.append(
-            f"{query.strategy} within a window: joined from the best runs through the window's two halves; "
+            f"{compiled.strategy} within a window: joined from the best runs through the window's two halves; "
             "amortised constant time per event, whatever the window"
         )
     elif compiled.replayed:
-        lines.append(f"{query.strategy} within a window: the window is replayed when an event may complete a match")
+        lines.append(f"{compiled.strategy} within a window: the window is replayed when an event may complete a match")
     elif compiled.strategy in ("NXT", "LAST"):
-        lines.append(f"{query.strategy}: states in a total preorder, best first; constant time per event")
+        lines.append(f"{compiled.strategy}: states in a total preorder, best first; constant time per event")
     elif compiled.strategy == "MAX":
         lines.append("MAX: pairs of state sets, the second holding what beats the first; constant time per event")
     else:

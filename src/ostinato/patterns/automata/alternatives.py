@@ -127,7 +127,7 @@ def _has_order(choice: Expr, is_number: Callable[[str], bool]) -> bool:
             return False
         differences = [arg for arg in test.args if isinstance(arg, ex.Call) and arg.op == "-" and len(arg.args) == 2]
         sides = [test, *(differences if any(isinstance(arg, ex.Literal) for arg in test.args) else [])]
-        return any(isinstance(side, ex.Call) and _is_equality(replace(side, op="=")) for side in sides)
+        return any(_is_equality(replace(side, op="=")) for side in sides)
 
     tests = (test for test in ex.conjuncts(choice) if compares(test))
     return any(all(is_number(each.name) for each in ex.attributes(test)) for test in tests)

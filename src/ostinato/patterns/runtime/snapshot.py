@@ -86,6 +86,7 @@ def _check_plan(engine: EngineState, meta: Mapping[str, Any]) -> None:
     compiled, registers = engine.compiled, engine.stream.registers
     # Releases that did not save it ran these queries in another way.
     changed = compiled.finds_first and compiled.query.items is not None
+    changed |= compiled.query.strategy == "MAX" and compiled.strategy == "NXT"
     changed |= registers is not None and registers.transducer.states != compiled.transducer.states
     if meta.get("plan") != _plan(engine) and (changed or "plan" in meta):
         raise DataError(
