@@ -172,8 +172,8 @@ class CompiledPattern:
 
     @cached_property
     def strategy(self) -> Strategy:
-        """The strategy that has to be applied: MAX is ALL where no match can be part of another, and NXT where one has all
-        events of the others.
+        """The strategy that has to be applied: MAX is ALL where no match can be part of another, and NXT where one has
+        all events of the others.
 
         Where a match waits for an absence, MAX is kept: it is applied to the complete matches. Where only the first
         match counts, the strategy that finds only that one.
