@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, settings
 
 TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS))
+gc.set_threshold(50_000)  # as the command line does: looking for garbage often is a tenth of a run
 
 # Random queries differ a thousandfold in work; a deadline per example would only measure the machine.
 # Everyone's run tries the same examples; `make fuzz` looks for new ones.

@@ -155,6 +155,7 @@ def _strings(tree: ast.AST) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+@pytest.mark.slow
 def test_messages_name_options_by_option() -> None:
     root = Path(ostinato.__file__).parent
     found = []

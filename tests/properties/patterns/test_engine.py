@@ -75,6 +75,7 @@ def test_variables_used_again(query: n.Query, rows: list[Row]) -> None:
     assert answer(query, [engine(query).run_batch(table(rows))]) == expected(query, rows)
 
 
+@pytest.mark.slow
 @settings(max_examples=45)
 @given(queries(**OPTIONS), streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
 def test_any_batching_and_restart(query: n.Query, rows: list[Row], cuts: list[int], restart: bool) -> None:

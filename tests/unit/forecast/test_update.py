@@ -56,6 +56,7 @@ def test_what_an_update_says_is_saved(tmp_path: Any) -> None:
     assert str(again.calibration) == str(model.calibration)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decay", [1.0, 0.9])
 def test_the_same_stream_rings_nothing(decay: float) -> None:
     model = fitted(drawn(OLD, 5000, 1))

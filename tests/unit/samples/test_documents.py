@@ -42,6 +42,7 @@ def test_a_longer_document_begins_like_a_shorter_one(tmp_path: Path) -> None:
     assert long.read_bytes().startswith(short.read_bytes().removesuffix(b"</stocks>\n"))
 
 
+@pytest.mark.slow
 def test_prices_walk(tmp_path: Path) -> None:
     stocks(tmp_path / "s.xml", 12_000_000)
     last: dict[str, float] = {}

@@ -133,6 +133,7 @@ def test_cycles_without_a_meaning(rules: tuple[str, ...], reason: str, place: st
     assert text[span.start : span.end] == place
 
 
+@pytest.mark.slow
 def test_many_rules_in_a_chain_and_in_a_circle() -> None:
     chain = [f"r{n} {{ }} ON event i: r{n + 1} {{{{ }}}}" for n in range(2_000)]
     assert len(strata(*chain).groups) == 2_000

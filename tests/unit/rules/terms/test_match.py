@@ -79,6 +79,7 @@ def test_many_equal_ways_are_one_answer() -> None:
     assert found("book {{ " + ", ".join(["desc a {{ 0 }}"] * 2) + " }}", data) == [{}]
 
 
+@pytest.mark.slow
 def test_too_many_ways_are_refused() -> None:
     match = compile_term(Element("book", tuple(Element("a", (Bind(name),)) for name in "WXYZ")))
     with pytest.raises(LimitError, match="one `book` matches a query term in too many ways"):

@@ -105,6 +105,7 @@ def embedded(text: str, events: pa.Table) -> list[str]:
     return sorted_texts(ost.cel(text).detect(events, events=True, order_by=["place"]).to_pylist())
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(queries(wider_filters=True, partitions=False), streams(max_size=10), st.lists(st.integers(0, 10), max_size=3))
 def test_any_cuts(query: Query, rows: list[Row], places: list[int]) -> None:
@@ -176,6 +177,7 @@ def without_null(rows: list[dict[str, Any]]) -> list[str]:
     return sorted_texts([{name: value for name, value in sorted(row.items()) if value is not None} for row in rows])
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(queries(wider_filters=True, partitions=False), streams(max_size=8), st.randoms(use_true_random=False), st.data())
 def test_late_rows_are_as_if_they_had_not_come(query: Query, rows: list[Row], chance: Any, data: Any) -> None:

@@ -47,6 +47,7 @@ def told(answer: pa.Table) -> list[str]:
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(queries(wider_filters=True), streams(max_size=12))
 def test_in_files_the_answer_is_the_same(query: Query, rows: list[Row]) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def test_figure_7_with_a_schema() -> None:
     assert restrict_to_schema(construct(parse_and_check("//book/year/text()")), schema).explain() == FIGURE_7
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(paths(), st.lists(documents(), min_size=1, max_size=3))
 def test_same_answers(path: Path, written: list[bytes]) -> None:
