@@ -194,17 +194,26 @@ limits = st.builds(
 )
 
 
-def _ruleset(rules: list[tuple[n.Make, n.Body, bool, n.OutputLimit | None]]) -> n.Ruleset:
+moments = st.builds(n.Moment, st.sampled_from(["begin", "end"]), names)
+intervals = st.builds(n.Interval, moments, st.none() | moments)
+
+_Said = tuple[n.Make, n.Body, bool, n.OutputLimit | None, n.Interval | None]
+
+
+def _ruleset(rules: list[_Said]) -> n.Ruleset:
     return n.Ruleset(
         tuple(
-            n.Rule(head, body, number, private, limit) for number, (head, body, private, limit) in enumerate(rules, 1)
+            n.Rule(head, body, number, private, limit, interval)
+            for number, (head, body, private, limit, interval) in enumerate(rules, 1)
         )
     )
 
 
 bodies: st.SearchStrategy[n.Body] = st.recursive(atoms, _combined, max_leaves=4)
 programs = st.lists(
-    st.tuples(_made(constructs), bodies, st.booleans(), st.none() | limits), min_size=1, max_size=2
+    st.tuples(_made(constructs), bodies, st.booleans(), st.none() | limits, st.none() | intervals),
+    min_size=1,
+    max_size=2,
 ).map(_ruleset)
 
 

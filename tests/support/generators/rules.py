@@ -16,6 +16,8 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, Variable
+from ostinato.errors import QueryError
+from ostinato.rules.algebra.query_plan import plan_program
 from ostinato.rules.plan.outputs import copied_attributes
 from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax import nodes as n
@@ -131,6 +133,7 @@ def program(strata: Strata) -> n.Ruleset:
                 rule.number,
                 rule.private,
                 rule.limit,
+                rule.interval,
             )
             for rules in strata
             for rule in rules
@@ -180,7 +183,23 @@ class _Writer:
             rule = self._grown(rule, self._with_condition)
         if pick(self.draw, False, False, True):
             rule = self._grown(rule, self._with_condition_on_group)
-        return replace(rule, head=self._with_times(self._head(label, alls), rule))
+        rule = replace(rule, head=self._with_times(self._head(label, alls), rule))
+        return self._with_interval(rule) if pick(self.draw, False, False, True) else rule
+
+    def _with_interval(self, rule: n.NormalRule) -> n.NormalRule:
+        """The rule with a begin of its own, and an end where it is known to be the last."""
+        idents = _idents(rule)
+        begin = n.Moment(pick(self.draw, "begin", "end"), pick(self.draw, *idents))
+        rule = replace(rule, interval=n.Interval(begin))
+        ends = [n.Moment("end", ident) for ident in idents]
+        for end in ends if pick(self.draw, True, False) else ():
+            said = replace(rule, interval=n.Interval(begin, end))
+            try:
+                plan_program(program([[said]]))
+            except QueryError:
+                continue
+            return said
+        return rule
 
     def _with_times(self, head: n.Make, rule: n.NormalRule) -> n.Make:
         """The head, sometimes with times of the rule's events as values."""

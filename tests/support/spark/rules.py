@@ -63,6 +63,9 @@ PROGRAMS = {
         DETECT overlap { v { var V } }
         ON and { event i: a {{ v {{ var V }} }}, event j: b {{ v {{ var V }} }}
            } where { i overlaps j or i during j or i meets j or i starts j or i finishes j or i equals j } END
+        DETECT since { k { var K } } from end(i) to end(j)
+        ON and { event i: a {{ k {{ var K }} }}, event j: b {{ k {{ var K }} }}
+           } where { i before j, {i, j} within 4 sec } END
         DETECT apart { v { var V } }
         ON and { event i: c {{ v {{ var V }} }}, event j: c {{ v {{ var V }} }}
            } where { {i, j} apart-by 3 sec, {i, j} within 9 sec, i before j } END

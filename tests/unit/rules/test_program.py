@@ -98,6 +98,39 @@ def test_conditions_on_groups() -> None:
     ]
 
 
+def test_a_derived_event_begins_and_ends_as_its_head_says() -> None:
+    body = """ON and { event a: a {{ }}, event b: b {{ }}, event t: timer:from-end [event b, 5 sec] }
+              where { a before b } END"""
+    rows = [{"type": "a", "begin": 1, "end": 3}, {"type": "b", "begin": 4, "end": 9}]
+    for said, times in (
+        ("", (1, 14)),
+        ("from end(a)", (3, 14)),
+        ("FROM begin(t) TO end(t)", (9, 14)),
+        ("from begin(b) at most 9 per 1 min", (4, 14)),
+    ):
+        (row,) = detect(f"DETECT x {{ }} {said} {body}", rows)
+        assert (row["begin"], row["end"]) == times
+        engine = ostinato.rules(f"DETECT x {{ }} {said} {body}").engine()
+        assert engine.push(rows).num_rows == 0
+        (row,) = engine.flush().to_pylist()
+        assert (row["begin"], row["end"]) == times
+    # How long it may last says how long it is waited for.
+    text = (
+        f"DETECT x {{ }} from begin(t) {body} DETECT y {{ }} ON and {{ event x: x {{{{ }}}}, event c: c {{{{ }}}} }} "
+    )
+    plan = ostinato.rules(text + "where { c before x, {c, x} within 20 sec } END").explain()
+    assert "c_c: until" in plan
+    with pytest.raises(
+        QueryError, match="would not be known when it ends: `t` may end later than end\\(b\\)"
+    ) as caught:
+        ostinato.rules(f"DETECT x {{ }} from begin(a) to end(b) {body}")
+    assert str(caught.value).count("^") == len("end(b)")
+    with pytest.raises(QueryError, match="there is no event `s` here that a derived event can begin or end with"):
+        ostinato.rules(f"DETECT x {{ }} from begin(s) {body}")
+    with pytest.raises(QueryError, match="`w` is collected"):
+        ostinato.rules("DETECT x { } from begin(w) ON and { event a: a {{ }}, while a: collect event w: b {{ }} } END")
+
+
 def test_first_and_last_go_by_time_and_by_what_is_asked_for() -> None:
     assert heads("f { first(all var T) }, l { last(all var T) }") == {"f": 40, "l": 20}
     ordered = "f { first(all var T order by [var T]) }, l { last(all var T order by [var T]) }"

@@ -36,10 +36,13 @@ class DifferenceBounds:
     def most(self, later: Time, earlier: Time) -> float:
         return 0 if later == earlier else self._most.get((later, earlier), inf)
 
-    def longest(self, events: Iterable[str]) -> float:
-        """How long the interval that covers all of these lasts at most."""
-        named = list(events)
-        return max(self.most((one, "end"), (other, "begin")) for one in named for other in named)
+    def longest(self, merge: cera.Merge) -> float:
+        """How long the interval that is made lasts at most."""
+        return max(self.most(one, other) for one in merge.times("end") for other in merge.times("begin"))
+
+    def is_last(self, time: Time, events: Iterable[str]) -> bool:
+        """Whether all of these events are known to have ended by then."""
+        return all(self.most((each, "end"), time) <= 0 for each in events)
 
     def _read(self, node: cera.Node) -> None:
         for below in cera.inputs(node):

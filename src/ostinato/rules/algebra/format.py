@@ -38,7 +38,11 @@ def _head(node: _Unary) -> str:
         having = " ∧ ".join(map(format_condition, node.having))
         return f"CX[ {construct_text(node.head)}{' where ' if having else ''}{having} ]"
     if isinstance(node, cera.Merge):
-        return f"µ[[begin, end] ← {' ⊔ '.join(node.events)}]"
+        merged = " ⊔ ".join(node.events)
+        if node.begin is not None:
+            begin, end = (None if time is None else ".".join(time) for time in (node.begin, node.end))
+            return f"µ[[begin, end] ← [{begin}, {end or f'({merged}).end'}]]"
+        return f"µ[[begin, end] ← {merged}]"
     if isinstance(node, cera.Select):
         return f"σ[{' ∧ '.join(map(format_condition, node.conditions))}]"
     if isinstance(node, cera.Stamp):

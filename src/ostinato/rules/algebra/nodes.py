@@ -208,10 +208,18 @@ class AntiJoin:
 
 @dataclass(frozen=True)
 class Merge:
-    """µ[[begin, end] ← j1 ⊔ …](input) (Definition 0.3)."""
+    """µ[[begin, end] ← j1 ⊔ …](input) (Definition 0.3). `begin` and `end` are an identifier and a side: where they are
+    given, the interval begins or ends there."""
 
     events: tuple[str, ...]
     input: Node
+    begin: tuple[str, str] | None = None
+    end: tuple[str, str] | None = None
+
+    def times(self, side: OneOf["begin", "end"]) -> list[tuple[str, str]]:
+        """The times of which the earliest is its begin, or the latest its end."""
+        said = self.begin if side == "begin" else self.end
+        return [(ident, side) for ident in self.events] if said is None else [said]
 
     @property
     def schema(self) -> RelationSchema:

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 
+from ostinato.errors import QueryError
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.rules.algebra.difference_bounds import DifferenceBounds, annotate_joins
 from ostinato.rules.algebra.materialise import materialise
-from ostinato.rules.algebra.nodes import CelStream, Construct, Match, Node, Plan, Stream
+from ostinato.rules.algebra.nodes import CelStream, Construct, Match, Merge, Node, Plan, Stream
 from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
 from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
 from ostinato.rules.algebra.translate import translate
@@ -77,8 +78,9 @@ def plan_rules(
         made = [_translate_rule(rule, lasts, since(rule)) for rule in group.rules]
         translated += made
         for each in made:
-            label, events = each.rule.head.label, each.node.events
-            known = inf if group.recursive else each.bounds.longest(events)
+            label, merge = each.rule.head.label, each.node.input
+            assert isinstance(merge, Merge)
+            known = inf if group.recursive else each.bounds.longest(merge)
             # Events of a label that rules derive may also come in.
             durations[label] = max(known, durations.get(label, longest))
     taken = beside.query_plan.by_name if beside is not None else ()
@@ -89,5 +91,20 @@ def plan_rules(
 def _translate_rule(rule: NormalRule, lasts: Callable[[Stream], float], since: int) -> TranslatedRule:
     node = translate(rule, since)
     bounds = DifferenceBounds(node, rule.where, lasts)
+    _check_end(rule, node, bounds)
     rewritten = annotate_joins(push_projections(push_selections(push_antijoins(node))), bounds)
     return TranslatedRule(rule, node, rewritten, bounds, since)
+
+
+def _check_end(rule: NormalRule, node: Construct, bounds: DifferenceBounds) -> None:
+    """What has ended by now follows from what has come by now (Theorem 0.1): no event may end before it is known."""
+    end = rule.interval.end if rule.interval is not None else None
+    if end is None or bounds.contradictory or bounds.is_last((end.ident, end.side), node.events):
+        return
+    later = next(each for each in node.events if bounds.most((each, "end"), (end.ident, end.side)) > 0)
+    raise QueryError(
+        f"the event would not be known when it ends: `{later}` may end later than {end.side}({end.ident})",
+        span=end.span,
+        fix=f"leave `to` out: it ends with the last of its events; or say in where what makes sure that `{later}` ends "
+        "first",
+    )

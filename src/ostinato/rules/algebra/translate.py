@@ -45,7 +45,11 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
     having = tuple(condition for condition in rule.where if is_on_group(condition))
     if where := tuple(condition for condition in rule.where if condition not in having):
         node = cera.Select(where, node)
-    return cera.Construct(rule.head, cera.Merge(node.schema.times, node), tuple(traced), tuple(collected), having)
+    merge = cera.Merge(node.schema.times, node)
+    if rule.interval is not None:
+        begin, end = rule.interval.begin, rule.interval.end
+        merge = replace(merge, begin=(begin.ident, begin.side), end=None if end is None else (end.ident, end.side))
+    return cera.Construct(rule.head, merge, tuple(traced), tuple(collected), having)
 
 
 def event_match(query: EventQuery | CelPattern) -> cera.Match:

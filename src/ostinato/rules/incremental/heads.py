@@ -122,7 +122,8 @@ class HeadPlanner:
 
     def _interval(self, arm: ArmCode, columns: Columns) -> tuple[int, int]:
         begins, ends = (
-            [columns[self.names.time(ident, side)].slot for ident in self.merge.events] for side in ("begin", "end")
+            [columns[self.names.time(*time)].slot for time in times]
+            for times in (self.merge.times("begin"), self.merge.times("end"))
         )
         return extreme(arm, k.LEAST, begins), extreme(arm, k.GREATEST, ends)
 

@@ -39,6 +39,7 @@ def check_program(program: n.Ruleset) -> None:
         for branch in branches:
             branch.check_head()
             branch.check_idents()
+            branch.check_interval(named)
             branch.check_timers(named)
             branch.check_whiles(named)
             branch.check_conditions(named)
@@ -122,6 +123,12 @@ class _Branch:
                 raise QueryError(reason, span=literal.span, fix="give each event of a rule a name of its own")
             if literal.ident is not None:
                 seen.add(literal.ident)
+
+    def check_interval(self, named: frozenset[str]) -> None:
+        if (interval := self.rule.interval) is not None:
+            for moment in (interval.begin, interval.end):
+                if moment is not None:
+                    self._check_ident(moment.ident, moment.span, "a derived event can begin or end with", named)
 
     def check_timers(self, named: frozenset[str]) -> None:
         for timer in self.rule.timers:

@@ -69,6 +69,7 @@ def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, 
         number=rule.number,
         private=rule.private,
         limit=rule.limit,
+        interval=rule.interval,
         span=rule.span,
     )
 

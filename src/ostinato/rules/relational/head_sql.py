@@ -75,8 +75,11 @@ class _Construction:
     def query(self, made: Sequence[HeadColumn]) -> exp.Query:
         generator, body = self.generator, self.merge.input
         interval = [
-            exp.alias_(pick([generator.time(ident, side) for ident in self.merge.events]), side, quoted=True)
-            for side, pick in (("begin", least), ("end", greatest))
+            exp.alias_(pick([generator.time(*time) for time in times]), side, quoted=True)
+            for side, pick, times in (
+                ("begin", least, self.merge.times("begin")),
+                ("end", greatest, self.merge.times("end")),
+            )
         ]
         tuples = generator.select(body)
         if not self.node.is_grouped:

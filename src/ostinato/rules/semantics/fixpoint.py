@@ -122,8 +122,23 @@ class _Consequences:
                 answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
             plain = [condition for condition in rule.where if not _has_aggregates(condition)]
             answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in plain)]
-            begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
+            begin, end = self._interval(rule, trace)
             yield from (IntervalEvent(begin, end, term) for term in self._terms(rule, answers, trace))
+
+    def _interval(self, rule: n.NormalRule, trace: Trace) -> tuple[int, int]:
+        """t covers all events of τ, but where the rule says how it begins or ends."""
+        begin, end = min(e.begin for e in trace.values()), max(e.end for e in trace.values())
+        if rule.interval is None:
+            return begin, end
+        said = [
+            default
+            if moment is None
+            else trace[moment.ident].begin
+            if moment.side == "begin"
+            else trace[moment.ident].end
+            for moment, default in ((rule.interval.begin, begin), (rule.interval.end, end))
+        ]
+        return said[0], said[1]
 
     def _terms(self, rule: n.NormalRule, answers: Sequence[TracedSubstitution], trace: Trace) -> Iterator[DataTerm]:
         """Σ_τ(h) of the groups that are as the conditions with aggregates say."""

@@ -190,9 +190,21 @@ class Builder(_Terms):
         return n.Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
 
     def rule(
-        self, span: Span, private: Token | None, head: n.Make, limit: n.OutputLimit | None, body: n.Body
+        self,
+        span: Span,
+        private: Token | None,
+        head: n.Make,
+        interval: n.Interval | None,
+        limit: n.OutputLimit | None,
+        body: n.Body,
     ) -> n.Rule:
-        return n.Rule(head, body, private=private is not None, limit=limit, span=span)
+        return n.Rule(head, body, private=private is not None, limit=limit, interval=interval, span=span)
+
+    def interval(self, _: Span, begin: n.Moment, end: n.Moment | None) -> n.Interval:
+        return n.Interval(begin, end)
+
+    def moment(self, span: Span, side: Token, ident: Token) -> n.Moment:
+        return n.Moment(side.lower(), unquote_name(ident), span)
 
     def limit(self, span: Span, most: Token, per: n.Duration, *by: ex.Variable) -> n.OutputLimit:
         if not most.isdigit() or int(most) < 1:

@@ -23,8 +23,15 @@ def rule_text(rule: n.Rule | n.NormalRule) -> str:
     """DETECT, ON and END on lines of their own, and one line for each query of the body."""
     body = rule.body if isinstance(rule, n.Rule) else _body_of(rule)
     private = "PRIVATE " if rule.private else ""
+    interval = f"\n{interval_text(rule.interval)}" if rule.interval is not None else ""
     limit = f"\n{limit_text(rule.limit)}" if rule.limit is not None else ""
-    return f"{private}DETECT {construct_text(rule.head)}{limit}\nON {_body(body, ' ' * 3)}\nEND"
+    return f"{private}DETECT {construct_text(rule.head)}{interval}{limit}\nON {_body(body, ' ' * 3)}\nEND"
+
+
+def interval_text(interval: n.Interval) -> str:
+    """`FROM begin(i) TO end(j)`."""
+    moments = [interval.begin] if interval.end is None else [interval.begin, interval.end]
+    return "FROM " + " TO ".join(f"{moment.side}({_ident(moment.ident)})" for moment in moments)
 
 
 def limit_text(limit: n.OutputLimit) -> str:

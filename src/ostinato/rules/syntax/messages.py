@@ -25,6 +25,7 @@ _WORD = re.compile(
 _WORDING = Wording(
     expected=(
         ({"_DETECT"}, "DETECT"),
+        ({"_TO"}, "to"),
         ({"_ON"}, "ON"),
         ({"_PER"}, "per"),
         ({"_MOST"}, "most"),
@@ -55,6 +56,7 @@ _WORDING = Wording(
     only={
         **{"NAME": "a name", "LABEL": "a label", "NUMBER": "a number", "STRING": "a text"},
         **{"_LPAR": "`(`", "_LCUR": "`{`", "_LSQB": "`[`", "_AND": "and", "_VAR": "var"},
+        "SIDE": "a time such as begin(i)",
     },
     example="a rule: DETECT alarm { area { var A } } ON event s: smoke {{ area {{ var A }} }} END",
     other=CEL,
@@ -65,7 +67,16 @@ _WORDING = Wording(
 # The keyword that a terminal stands for, as it is written.
 _KEYWORDS = {
     **{"_DETECT": "DETECT", "_ON": "ON", "_END": "END", "_EVENT": "event", "_WHILE": "while", "_AND": "and"},
-    **{"_OR": "or", "NOT": "not", "_COLLECT": "collect", "COLLECT_ALONE": "collect", "_WHERE": "where", "_VAR": "var"},
+    **{
+        "_OR": "or",
+        "NOT": "not",
+        "_COLLECT": "collect",
+        "_FROM": "from",
+        "_TO": "to",
+        "COLLECT_ALONE": "collect",
+        "_WHERE": "where",
+        "_VAR": "var",
+    },
     **{"_TIMER": "timer:", "_CEL": "cel", "_ALL": "all", "_GROUP": "group by", "_ORDER": "order by", "_BY": "by"},
     **{"PRIVATE": "PRIVATE", "_AT": "at most", "_MOST": "most", "_PER": "per"},
     **{"ASC": "asc", "DESC": "desc", "_IN": "in", "_LIKE": "like", "_BETWEEN": "between"},
@@ -231,7 +242,7 @@ def _no_var(place: ErrorPlace) -> Advice | None:
 
 def _single_pieces(place: ErrorPlace) -> Advice | None:
     """Where only one thing may come, what it looks like whole."""
-    if place.accepts == {"_ON", "_AT"}:
+    if place.accepts == {"_ON", "_AT", "_FROM"}:
         return Advice(place.reason, "write DETECT … ON … END")
     if place.found == "," and "_END" in place.accepts:
         return Advice(place.reason, "put several queries in and { …, … }")

@@ -311,6 +311,23 @@ class OutputLimit:
 
 
 @dataclass(frozen=True)
+class Moment:
+    """`begin(i)` or `end(i)` of an event or a timer."""
+
+    side: str
+    ident: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Interval:
+    """`from begin(i) to end(j)`: when a derived event begins and ends. Without `end` it ends with all of its events."""
+
+    begin: Moment
+    end: Moment | None = None
+
+
+@dataclass(frozen=True)
 class Rule:
     """`DETECT head ON body END`; `number` counts from 1 in the text. `private`: no answer shows what it derives."""
 
@@ -319,6 +336,7 @@ class Rule:
     number: int = 1
     private: bool = False
     limit: OutputLimit | None = None
+    interval: Interval | None = None
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -345,4 +363,5 @@ class NormalRule:
     number: int = 1
     private: bool = False
     limit: OutputLimit | None = None
+    interval: Interval | None = None
     span: Span = field(default=NOWHERE, compare=False)

@@ -25,7 +25,7 @@ def test_within_bounds_both_ways() -> None:
     _, bounds = bounded(f"{PAIR} where {{ {{i, j}} within 5 sec }}")
     assert bounds.most(("j", "end"), ("i", "begin")) == 5 * SECOND
     assert bounds.most(("i", "end"), ("j", "begin")) == 5 * SECOND
-    assert bounds.longest(["i", "j"]) == 5 * SECOND
+    assert bounds.longest(cera.Merge(("i", "j"), cera.Point("p", cera.RelationSchema((), (), ())))) == 5 * SECOND
 
 
 def test_only_what_must_hold_bounds() -> None:

@@ -30,6 +30,7 @@ def check(text: str, reason: str, place: str, fix: str) -> None:
         ("DETCT a { } ON event i: b {{ }} END", "DETCT", "DETECT"),
         ("DETECT a { } ONN event i: b {{ }} END", "ONN", "ON"),
         ("DETECT a { } ON evnt i: b {{ }} END", "evnt", "event"),
+        ("DETECT a { } form begin(i) ON event i: b {{ }} END", "form", "from"),
         ("DETECT a { } ON and { event i: b {{ }}, wihle i: not c {{ }} } END", "wihle", "while"),
         ("DETECT a { } ON and { event i: b {{ }}, while i: colect c {{ }} } END", "colect", "collect"),
         ("DETECT a { } ON event i: b {{ }} wehre { var X > 3 } END", "wehre", "where"),
