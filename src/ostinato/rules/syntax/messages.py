@@ -67,16 +67,8 @@ _WORDING = Wording(
 # The keyword that a terminal stands for, as it is written.
 _KEYWORDS = {
     **{"_DETECT": "DETECT", "_ON": "ON", "_END": "END", "_EVENT": "event", "_WHILE": "while", "_AND": "and"},
-    **{
-        "_OR": "or",
-        "NOT": "not",
-        "_COLLECT": "collect",
-        "_FROM": "from",
-        "_TO": "to",
-        "COLLECT_ALONE": "collect",
-        "_WHERE": "where",
-        "_VAR": "var",
-    },
+    **{"_OR": "or", "NOT": "not", "_COLLECT": "collect", "COLLECT_ALONE": "collect", "_WHERE": "where", "_VAR": "var"},
+    **{"_FROM": "from", "_TO": "to"},
     **{"_TIMER": "timer:", "_CEL": "cel", "_ALL": "all", "_GROUP": "group by", "_ORDER": "order by", "_BY": "by"},
     **{"PRIVATE": "PRIVATE", "_AT": "at most", "_MOST": "most", "_PER": "per"},
     **{"ASC": "asc", "DESC": "desc", "_IN": "in", "_LIKE": "like", "_BETWEEN": "between"},
