@@ -27,7 +27,7 @@ class MatcherState(ArrayStruct):
     lows = Field[Int64](np.int64, 1, "per event: the lowest tick that is in one window with it", constant=True)
     window = Field[int](np.int64, 0, "NO_WINDOW, EVENT_WINDOW, TICK_WINDOW or KEY_WINDOW")
     width = Field[int](np.int64, 0, "how many events an EVENT_WINDOW holds")
-    consume = Field[int](np.int64, 0, "CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY or CONSUME_ASK")
+    consume = Field[int](np.int64, 0, "CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY, CONSUME_ASK or CONSUME_SKIP")
     mode = Field[int](np.int64, 0, "NOTICE, WRITE or WALK")
     cursor = Field[Int64](np.int64, 1, "where to go on: see protocol.py for its fields")
     fuel = Field[Int64](np.int64, 1, "how long this call may take: see protocol.py for its fields")
@@ -67,6 +67,9 @@ class DirectState(SteppedState):
     """For match.py: every event is read once."""
 
     key_config = Field[Int32](np.int32, 1, "per key: its configuration")
+    skipped_to = Field[Bools](np.bool_, 1, "per symbol: whether later matches may begin there (CONSUME_SKIP)")
+    to_first = Field[int](np.int64, 0, "whether at the first of them, not the last (CONSUME_SKIP)")
+    chosen_next = Field[int](np.int64, 0, "whether an event gives only its first match in order (CONSUME_SKIP)")
 
 
 class ReplayedState(SteppedState):

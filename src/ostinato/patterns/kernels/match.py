@@ -5,6 +5,7 @@ from __future__ import annotations
 from ostinato.core.arrays import Bools
 from ostinato.core.jit import array, kernel, subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type, void
+from ostinato.patterns.kernels.completed_skips import UNDECIDED, take_completed
 from ostinato.patterns.kernels.enumeration import emit
 from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.lists import apply, resolve, slide
@@ -16,6 +17,7 @@ from ostinato.patterns.kernels.protocol import (
     CONSUME_ANY,
     CONSUME_ASK,
     CONSUME_NONE,
+    CONSUME_SKIP,
     DONE,
     EMITTED,
     EPOCH,
@@ -119,7 +121,13 @@ def read_event(state: DirectState, at: int, key: int, code: int, position: int, 
                 return status
             if cursor[EMITTED]:
                 cursor[EMITTED] = 0
-                if consume == CONSUME_ASK:
+                bar = take_completed(state, at, low) if consume == CONSUME_SKIP else UNDECIDED
+                if bar != UNDECIDED:
+                    apply(state, steps, op_begin, op_end, key, position, tick, low)
+                    key_config[key] = entries[entry, 0]
+                    key_count[key] = bar
+                    return DONE
+                if consume in (CONSUME_ASK, CONSUME_SKIP):
                     apply(state, steps, op_begin, op_end, key, position, tick, low)
                     key_config[key] = entries[entry, 0]
                     if window != NO_WINDOW:
@@ -147,7 +155,7 @@ def read_event(state: DirectState, at: int, key: int, code: int, position: int, 
 def run(state: DirectState) -> int:
     """Read events from cursor[AT] on (Algorithm 1). Empty `keys` or `positions` mean one key, rows as they come."""
     codes, keys, positions, first_position = state.codes, state.keys, state.positions, state.first_position
-    ticks, lows, window, width = state.ticks, state.lows, state.window, state.width
+    ticks, lows, window, width, consume = state.ticks, state.lows, state.window, state.width, state.consume
     cursor, key_count = state.cursor, state.key_count
     count = len(codes)
     keyed, placed = len(keys) > 0, len(positions) > 0
@@ -158,7 +166,7 @@ def run(state: DirectState) -> int:
             tick = key_count[key] + 1
             low = tick - width + 1
         elif window != NO_WINDOW:
-            tick, low = ticks[at], lows[at]
+            tick, low = ticks[at], key_count[key] if consume == CONSUME_SKIP else lows[at]
         status = read_event(state, at, key, codes[at], positions[at] if placed else first_position + at, tick, low)
         if status != DONE:
             return status

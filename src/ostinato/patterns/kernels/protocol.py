@@ -17,7 +17,7 @@ NO_LIST = -3  # the front half of the match marks nothing
 # What a kernel call returns: done, or what its caller must provide before calling again.
 DONE, NEED_STEP, NEED_NODES, OUTPUT_FULL, NEED_STACK, NEED_RECORDS, NEED_CODE, NEED_FLIP, NEED_JOIN = range(9)
 NEED_PENDING, PAUSED = 9, 10  # paused: it has worked for a while, and only wants to be called again
-COMPLETED = 11  # an event completed matches, and CONSUME_ASK asks what to do with those to come
+COMPLETED = 11  # an event completed matches, and it must be asked what to do with those to come
 # The cursor vector: where to go on after such a return.
 (AT, USED, STACK, EMITTING, PENDING, VALUES, MATCHES, EPOCH, EMITTED, CONFIG, CODE, LIVE) = range(12)
 RECORDS, FREE, REPLAYED = range(12, 15)  # only where windows are replayed
@@ -26,7 +26,9 @@ NEEDED = CODE  # with NEED_NODES: how many nodes, and at most how many runs
 CURSOR_SIZE = 20
 # WITHIN: none; n events; ticks and lower bounds given per event, rising over the whole stream or in each key alone.
 NO_WINDOW, EVENT_WINDOW, TICK_WINDOW, KEY_WINDOW = range(4)
-CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY, CONSUME_ASK = range(4)
+# What an event does that completes matches. CONSUME_SKIP: only what begins at its key's bar or later counts, and moves
+# the bar (skips.py); CONSUME_ASK: so it does, but the caller decides of each event.
+CONSUME_NONE, CONSUME_PARTITION, CONSUME_ANY, CONSUME_ASK, CONSUME_SKIP = range(5)
 # What to do with complete matches: only notice them, write them out, or count them one by one.
 NOTICE, WRITE, WALK = range(3)
 

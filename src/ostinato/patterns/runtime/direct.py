@@ -25,7 +25,10 @@ class Direct(Stepped):
     state: DirectState
 
     def __init__(self, tables: StepTables, scope: Scope) -> None:
-        super().__init__(tables, scope, rows=0, key_config=np.zeros(0, np.int32))
+        nowhere = np.zeros(1 << protocol.SYMBOL_BITS, np.bool_)
+        super().__init__(
+            tables, scope, rows=0, key_config=np.zeros(0, np.int32), skipped_to=nowhere, to_first=0, chosen_next=0
+        )
 
     def call(self) -> int:
         return match.run(self.state)

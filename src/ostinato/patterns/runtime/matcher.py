@@ -59,6 +59,7 @@ class Matcher(ABC):
         prefetch(self.KERNEL)
         self.scope = scope
         self.walked: int | None = 0
+        self.undecided = False  # whether CONSUME_ASK, or too many of them, leave it to others which matches count
         self.one = Events(
             np.zeros(1, np.int32), np.zeros(1, np.int32), 1, *(np.zeros(1, np.int64), 0), *np.zeros((2, 1), np.int64)
         )
@@ -117,7 +118,9 @@ class Matcher(ABC):
                     self._grow_output()
                     continue
                 if status == protocol.COMPLETED:
+                    self.undecided = True
                     yield self.take_output()
+                    self.undecided = False
                     clock = self.scope.limits.clock()
                     continue
             if status not in (protocol.DONE, protocol.OUTPUT_FULL):

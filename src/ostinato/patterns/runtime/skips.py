@@ -1,7 +1,8 @@
 """AFTER MATCH SKIP TO …: matches are taken in order, and each says where later ones of its partition may begin.
 
 Under a window that is decided of complete matches. Without one, matches may have begun anywhere, so what is skipped is
-taken for the window, and the matcher stops at every event that completes some.
+taken for the window. Where the matcher decides itself (kernels/completed_skips.py), it reads on; else it stops at every
+event that completes some.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import numpy as np
 
 from ostinato.core.arrays import Bools, Int64
 from ostinato.core.stopwatch import Stopwatch
-from ostinato.patterns.kernels.protocol import SYMBOL_BITS
+from ostinato.patterns.kernels.protocol import CONSUME_ASK, CONSUME_SKIP, SYMBOL_BITS
 from ostinato.patterns.kernels.skips import take_unskipped
-from ostinato.patterns.runtime.batches import Events
+from ostinato.patterns.runtime.batches import Chunk, Events
+from ostinato.patterns.runtime.direct import Direct
+from ostinato.patterns.runtime.matcher import Matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.strategies import select_matches
 from ostinato.patterns.syntax.nodes import Skip, Strategy
@@ -46,6 +49,31 @@ class Skips:
             piece = events.pick(np.arange(begin, min(begin + _PIECE, len(events.codes))))
             bars = self.bars[piece.keys] if self.keyed else np.full(len(piece.codes), self.bars[0])
             yield replace(piece, lows=bars)
+
+    def can_read_on(self, matcher: Matcher) -> bool:
+        """Whether the matcher itself can decide, of events whose positions are their places."""
+        return self.narrows and self.strategy not in ("LAST", "MAX") and isinstance(matcher, Direct)
+
+    def read_on(self, matcher: Matcher, events: Events) -> Iterator[Chunk]:
+        """Let the matcher decide, but of events that complete very many: then it is `undecided`."""
+        assert isinstance(matcher, Direct)
+        state, known = matcher.state, len(self.bars)
+        state.update(
+            consume=CONSUME_SKIP,
+            skipped_to=self.named,
+            to_first=int(self.skip.to == "FIRST"),
+            chosen_next=int(self.strategy == "NXT"),
+        )
+        state.key_count[:known] = self.bars[: len(state.key_count)]
+        for chunk in matcher.run(events):
+            if matcher.undecided:
+                self.bars[:] = state.key_count[:known]
+                yield chunk
+                state.key_count[:known] = self.bars
+            else:
+                yield chunk
+        self.bars[:] = state.key_count[:known]
+        state.update(consume=CONSUME_ASK)
 
     def take(self, matches: Matches, places: Int64, events: Events, clock: Stopwatch) -> Matches:
         """Of all matches that some of the events complete, those that are not skipped. `places` are of their events."""

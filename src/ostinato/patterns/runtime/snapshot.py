@@ -18,6 +18,7 @@ from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.absence import NEVER
+from ostinato.patterns.runtime.history import PLACE
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.state import EngineOptions, EngineState
 from ostinato.patterns.syntax.format import to_text
@@ -169,5 +170,6 @@ def _fill(
         engine.first.given = arrays["given"]
     if engine.skips is not None:
         engine.skips.bars = arrays["bars"]
+        engine.in_place = np.array_equal(tables["history"][PLACE].to_numpy(), arrays["history"])
     if engine.distinct is not None:
         engine.distinct.load(meta["seen"])

@@ -76,6 +76,7 @@ class EngineState:
         self.low = np.iinfo(np.int64).min  # no further event has a window that reaches back before this tick
         self.newest = np.iinfo(np.int64).min  # the tick of the last event read
         self.reading: Events | None = None
+        self.in_place = True  # whether the position of each event is its place in the stream
         self.groups: GroupedMatcher | None = None  # which reads a whole batch on several cores
         self._stream: BoundQuery | None = None
 
@@ -269,6 +270,7 @@ class EngineState:
         if len(events.lows):
             self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
         if self.skips is not None and self.skips.narrows:  # the window is counted in places
+            self.in_place &= not len(places) or (not len(events.positions) and events.first_position == places[0])
             events = replace(events, ticks=places, lows=np.zeros_like(places))
         return events, times
 
@@ -287,7 +289,7 @@ class EngineState:
         """A batch as a whole, or where matches of some events say which others are read, in pieces."""
         parts = iter((events,)) if self.first is None else self.first.pieces(events, at_once=self.waiting is not None)
         for part in parts:
-            if self.skips is None:
+            if self.skips is None or self._skips_inside(part) is not None:
                 yield part
             else:
                 yield from self.skips.pieces(part)
@@ -302,8 +304,17 @@ class EngineState:
         if self.groups is not None:
             yield from self._answers_of_groups(self.groups, events)
             return
-        for chunk in self.matcher.run(events):
+        inside = self._skips_inside(events)
+        for chunk in inside.read_on(self.matcher, events) if inside is not None else self.matcher.run(events):
             matches = self._unpack(chunk, events)
+            if inside is not None:
+                begun = (
+                    np.searchsorted(matches.origins, matches.origins[-1]) if self.matcher.undecided else len(matches)
+                )
+                kept.append(matches.part(0, int(begun)))
+                if self.matcher.undecided:
+                    kept.append(self._take_unskipped(matches.part(int(begun), len(matches)), events, clock))
+                continue
             if self.skips is not None:
                 if self.skips.narrows:  # the matcher stops at each event that completes some
                     kept.append(self._take_unskipped(matches, events, clock))
@@ -346,6 +357,12 @@ class EngineState:
                 self.distinct.forget_before(int(self.waiting.matches.first.min()))
             else:
                 self.distinct.forget_all()
+
+    def _skips_inside(self, events: Events) -> Skips | None:
+        """What the matcher itself decides of these events, if they and it allow that."""
+        if self.skips is None or not self.in_place or len(events.positions):
+            return None
+        return self.skips if self.skips.can_read_on(self.matcher) else None
 
     def _answers_of_groups(self, groups: GroupedMatcher, events: Events) -> Iterator[pa.Table]:
         """What `_matches_in` gives, where no answer waits for others."""

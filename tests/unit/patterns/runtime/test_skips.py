@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import ostinato as ost
@@ -42,3 +44,19 @@ def test_matches_of_one_event_may_come_in_pieces(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(matcher, "_CHUNK_VALUES", 1)
     query = ost.cel("SELECT x WHERE A AS x OR A WITHIN 2 EVENTS AFTER MATCH SKIP TO NEXT ROW")
     assert query.detect([{"type": "A"}]).to_pylist() == [{"x": {"type": "A"}}, {"x": None}]
+
+
+@pytest.mark.parametrize("strategy", ["ALL", "NXT", "LAST"])
+@pytest.mark.parametrize("to", ["NEXT ROW", "FIRST y", "LAST y"])
+@pytest.mark.parametrize("by", ["", "PARTITION BY k"])
+def test_the_kernel_skips_as_it_is_done_outside_of_it(strategy: str, to: str, by: str) -> None:
+    """Rows that are not in order are decided event by event; so is the C that completes 1,600 matches."""
+    letters = "A" * 40 + "B" * 40 + "C" + "".join(random.Random(4).choices("ABC", k=120))
+    rows = [{"ts": at, "type": letter, "k": at % 2} for at, letter in enumerate(letters)]
+    query = ost.cel(f"SELECT {strategy} * WHERE A AS x ; B AS y ; C AS z {by} AFTER MATCH SKIP TO {to}")
+    inside = query.detect(rows)["positions"].to_pylist()
+    outside = query.detect(rows[::-1])["positions"].to_pylist()
+    assert inside == [[len(rows) - 1 - place for place in positions] for positions in outside]
+    engine = query.engine()
+    pieces = [engine.push(rows[at : at + 50]) for at in range(0, len(rows), 50)]
+    assert [each for piece in pieces for each in piece["positions"].to_pylist()] == inside
