@@ -72,7 +72,8 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     shown = shown_events(_normal(strata), derived_events(strata, incoming, ticks_per_second=1), ticks_per_second=1)
     assert comparable_events(events_in(whole)) == comparable_events(shown)
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
-    with patch.object(state, "CHUNK", data.draw(st.sampled_from([1, 3, 256]))):  # events of a step
+    chunk, few = data.draw(st.sampled_from([1, 3, 256])), data.draw(st.sampled_from([0, 2, 16]))
+    with patch.object(state, "CHUNK", chunk), patch.object(state, "FEW_ROWS", few):  # events of a step, rows of a group
         stepwise = _stepwise(rules, rows, schema, sizes, data)
     assert comparable_events(events_in(stepwise)) == comparable_events(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"

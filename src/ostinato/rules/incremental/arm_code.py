@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,6 +76,11 @@ class Frame:
         if code not in self._constants:
             self._constants[code] = self.slot(code)
         return self._constants[code]
+
+    @property
+    def constants(self) -> Iterable[int]:
+        """The slots that have one value."""
+        return self._constants.values()
 
     def literal(self, value: Any, coded: str) -> int:
         """The slot of a constant of the program."""

@@ -22,6 +22,7 @@ from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_
 from ostinato.rules.incremental.host_values import NeedsHostError
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way, data_conditions
+from ostinato.rules.incremental.sliding_groups import SlidingWindow, sliding_window
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import CALCULATING, HeadColumn, aggregate_kind
 from ostinato.rules.relational.kinds import REF, TERM, Kind
@@ -41,6 +42,7 @@ class GroupArm:
     columns: list[int]  # the slots of a row
     aggregates: list[list[Any]]
     after: int = -1
+    window: SlidingWindow | None = None
 
     def column(self, slot: int) -> int:
         if slot not in self.columns:
@@ -178,6 +180,7 @@ class HeadPlanner:
         missing = arm.frame.constant(k.NULL)
         values = [made[label].slot if label in made else missing for label in self.label_kinds]
         self.planner.emit(arm, self.point, [*interval, *values])
+        group.window = sliding_window(arm, group.columns, group.after)
 
     def _result(self, expressions: Expressions, way: Way, group: GroupArm, term: Aggregate) -> Operand:
         """The slot that an aggregate is going to be in."""

@@ -16,6 +16,7 @@ from ostinato.rules.incremental.codes import NUMBERED, code_kind
 from ostinato.rules.incremental.event_rows import END, EventRows, read_waiting_terms
 from ostinato.rules.incremental.heads import write_arms
 from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.kept_windows import clear_windows, renew_windows
 from ostinato.rules.incremental.operators import ArmPlanner
 from ostinato.rules.incremental.tables import Linker
 from ostinato.rules.kernels import layout as k
@@ -27,6 +28,7 @@ from ostinato.rules.relational.sql_program import SqlProgram
 
 _ROWS = 20_000  # events of a call of kernels, which nothing can interrupt
 _KERNELS = (run, add_rows, reindex, sort_few, drop_done, forget)
+FEW_ROWS = 16  # a group of so few is aggregated as a whole, instead of what enters and leaves
 CHUNK = 256  # events of a step, about: look-ups pass over what came after them in it
 
 
@@ -49,7 +51,7 @@ class LiveProgram:
         write_arms(self.planner, program)
         self.linker = Linker(self.planner)
         self.state, self.arms = self.linker.state, self.linker.arms
-        self.state.marks[k.CHUNK] = CHUNK
+        self.state.marks[k.CHUNK], self.state.marks[k.FEW_ROWS] = CHUNK, FEW_ROWS
         self.points, self.derived = self.planner.by_name, self.planner.derived
         self._begin_fixed()
 
@@ -148,6 +150,8 @@ class LiveProgram:
                 self._update_plains()
             elif status == k.NEED_ROWS:
                 self._resize(who, 2 * len(state.points[who].rows))
+            elif status == k.NEED_WINDOWS:
+                renew_windows(state.windows[who], int(marks[k.NOW]), int(marks[k.GROUP_ROWS]))
             elif status == k.TOO_MANY_ROUNDS:
                 raise TooManyRoundsError(self.arms[who].source.name)
             else:
@@ -210,6 +214,8 @@ class LiveProgram:
     def _undo(self) -> None:
         """Take back what the step that failed has done."""
         state = self.state
+        for kept in state.windows:
+            clear_windows(kept)
         marks, arms = state.marks, state.arms
         rebuild_due(state)
         for number, point in enumerate(state.points):
@@ -293,6 +299,8 @@ class LiveProgram:
         """Take these tuples in place of those that are there."""
         state = self.state
         marks = state.marks
+        for kept in state.windows:
+            clear_windows(kept)
         marks[k.NOW] = marks[k.FINAL] = marks[k.DONE_NOW] = now
         for name in tuples:
             state.points[self.points[name].number].marks[k.USED] = 0

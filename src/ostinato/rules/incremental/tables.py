@@ -13,8 +13,10 @@ from ostinato.rules.incremental.arm_code import SCRATCH, ArmCode, ConstantTest, 
 from ostinato.rules.incremental.dispatch_index import DispatchIndex, switch_of
 from ostinato.rules.incremental.growing_tables import GrowingList, GrowingTable
 from ostinato.rules.incremental.heads import GroupArm
+from ostinato.rules.incremental.kept_windows import make_windows
 from ostinato.rules.incremental.operators import ArmPlanner
 from ostinato.rules.kernels import layout as k
+from ostinato.rules.kernels.exact_sums import SUM_WORDS
 
 _ROWS = 16  # of an empty point
 _TEST_OPS = {k.EQUAL: k.EQ_I, k.ABOVE: k.GT_I, k.FROM: k.GE_I, k.BELOW: k.LT_I, k.UP_TO: k.LE_I}
@@ -61,6 +63,7 @@ class Linker:
         self.code, self.loads, self.arm_table = GrowingTable(k.OPERANDS), GrowingTable(2), GrowingTable(k.ARM_FIELDS)
         self.aggregates, self.slots = GrowingTable(8), GrowingList(range(1, SCRATCH))
         self.columns, self.driven, self.index = GrowingList(), GrowingList(), DispatchIndex()
+        self.windows: list[k.Windows] = []
         self.state = self._empty()
         self.extend()
 
@@ -75,6 +78,7 @@ class Linker:
             plain_kinds=interned.plain_kinds,
             plains=interned.plains,
             group=_zeros(64, 1),
+            sums=_zeros(1, SUM_WORDS),
             distinct=_zeros(256),
             marks=marks,
         )
@@ -225,6 +229,7 @@ class Linker:
             aggregates=self.aggregates.table,
             columns=self.columns.array,
             queue=_zeros(len(self.arms) + 1),
+            windows=StructList(self.windows),
         )
         if width > state.group.shape[1]:
             state.update(group=_zeros(len(state.group), width))
@@ -278,7 +283,15 @@ class Linker:
                 self.aggregates.append(
                     [name, value, floating, *self.columns.extend(distinct), *self.columns.extend(order), slot]
                 )
-            return [op, first + group.after, begin, len(self.aggregates)]
+            made = [op, first + group.after, begin, len(self.aggregates)]
+            if group.window is None:
+                return [*made, -1]
+            window = group.window
+            distinct = max(len(each[3]) for each in group.aggregates)
+            self.windows.append(
+                make_windows(window.begin, len(group.columns), window.keys, len(group.aggregates), distinct)
+            )
+            return [*made, len(self.windows) - 1, window.start, window.low, window.high]
         return each
 
 

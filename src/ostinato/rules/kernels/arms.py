@@ -18,6 +18,7 @@ from ostinato.rules.kernels.layout import (
     DONE,
     EMIT,
     END_SLOT,
+    FEW_ROWS,
     FINISHED,
     FOREVER,
     GROUP,
@@ -54,9 +55,11 @@ from ostinato.rules.kernels.layout import (
     TIME,
     WINDOW_COLUMN,
     WINDOW_SLOT,
+    WINDOWS,
     LiveState,
     Point,
 )  # fmt: skip
+from ostinato.rules.kernels.sliding_windows import NO_WINDOW, begin_window, slide_window
 from ostinato.rules.kernels.stores import (
     add,
     comparable,
@@ -194,6 +197,9 @@ def run_row(state: LiveState, arm: int, row: int, resumes: bool) -> int:
                 goes_on = False
             elif op == GROUP:
                 words[GROUP_ROWS] = 0
+                if code[pc, WINDOWS] >= 0:
+                    loops[pc, 1] = _hash_slots(state, pc + 1)
+                    loops[pc, 0] = begin_window(state, pc, loops[pc, 1])
                 stack[depth] = pc
                 depth += 1
                 pc += 1
@@ -217,6 +223,17 @@ def run_row(state: LiveState, arm: int, row: int, resumes: bool) -> int:
             pc = stack[depth - 1]
             if code[pc, OP] == GROUP:
                 depth -= 1
+                if code[pc, WINDOWS] >= 0 and (
+                    loops[pc, 0] >= 0 or (loops[pc, 0] == NO_WINDOW and words[GROUP_ROWS] > words[FEW_ROWS])
+                ):
+                    status = slide_window(state, pc, loops[pc, 0], loops[pc, 1])
+                    if status != FINISHED:  # it begins again
+                        words[PC], words[DEPTH] = pc, depth
+                        return status
+                    if words[GROUP_ROWS] > 0:
+                        pc = code[pc, AFTER]
+                        break
+                    continue
                 if words[GROUP_ROWS] > 0:
                     aggregate_group(state, code[pc, AGGREGATES_BEGIN], code[pc, AGGREGATES_END])
                     pc = code[pc, AFTER]

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.core.jit import subroutine
-from ostinato.core.jit.types import boolean, int64, struct_type, void
+from ostinato.core.arrays import Float64, Int64
+from ostinato.core.jit import subroutine, table
+from ostinato.core.jit.types import boolean, float64, int64, struct_type, void
+from ostinato.rules.kernels.exact_sums import add_to_sum, clear_sum, rounded_sum
 from ostinato.rules.kernels.layout import (
     AVG,
     COUNT_ALL,
@@ -70,18 +72,18 @@ def _is_first(state: LiveState, row: int, first: int, last: int) -> bool:
     return True
 
 
-@subroutine(boolean(STATE, int64, int64, int64))
-def _comes_before(state: LiveState, aggregate: int, one: int, other: int) -> bool:
+@subroutine(boolean(STATE, table(int64), table(float64), int64, int64, int64))
+def comes_before(state: LiveState, rows: Int64, floats: Float64, aggregate: int, one: int, other: int) -> bool:
     """Whether a row comes before another one: by the times of its order, then by its value."""
-    group, columns, aggregates = state.group, state.columns, state.aggregates
+    columns, aggregates = state.columns, state.aggregates
     for at in range(aggregates[aggregate, ORDER_BEGIN], aggregates[aggregate, ORDER_END]):
-        a, b = group[one, columns[at]], group[other, columns[at]]
+        a, b = rows[one, columns[at]], rows[other, columns[at]]
         if a != b:
             return bool(a < b)
     value = aggregates[aggregate, VALUE]
     if aggregates[aggregate, IS_FLOAT]:
-        return bool(state.group_floats[one, value] < state.group_floats[other, value])
-    return bool(group[one, value] < group[other, value])
+        return bool(floats[one, value] < floats[other, value])
+    return bool(rows[one, value] < rows[other, value])
 
 
 @subroutine(void(STATE, int64))
@@ -95,44 +97,27 @@ def _pick(state: LiveState, aggregate: int) -> None:
         if best < 0:
             best = row
         elif name in (MIN, FIRST_OF):
-            if _comes_before(state, aggregate, row, best):
+            if comes_before(state, group, state.group_floats, aggregate, row, best):
                 best = row
-        elif _comes_before(state, aggregate, best, row):
+        elif comes_before(state, group, state.group_floats, aggregate, best, row):
             best = row
     state.frame[aggregates[aggregate, RESULT]] = group[best, value] if best >= 0 else NULL
 
 
-@subroutine(void(STATE, int64))
-def _add_up(state: LiveState, aggregate: int) -> None:
-    """count, sum and avg, over distinct bindings."""
-    frame, floats, group, aggregates = state.frame, state.floats, state.group, state.aggregates
-    name, value, result = aggregates[aggregate, NAME], aggregates[aggregate, VALUE], aggregates[aggregate, RESULT]
-    first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
-    floating = aggregates[aggregate, IS_FLOAT] == 1
-    count, high, low = 0, np.int64(0), np.int64(0)
-    total, lost = 0.0, 0.0
-    for row in range(state.marks[GROUP_ROWS]):
-        if not _is_first(state, row, first, last) or group[row, value] == NULL:
-            continue
-        count += 1
-        if name == COUNT_ALL:
-            continue
-        if floating:  # Neumaier's sum: what rounding loses is added at the end
-            each = state.group_floats[row, value]
-            after = total + each
-            lost += (total - after) + each if abs(total) >= abs(each) else (each - after) + total
-            total = after
-        else:
-            high += group[row, value] >> _HALF
-            low += group[row, value] & _LOW
+@subroutine(void(STATE, int64, table(int64), int64, int64, int64, int64, int64))
+def finish_number(
+    state: LiveState, aggregate: int, sums: Int64, row: int, at: int, count: int, high: int, low: int
+) -> None:
+    """Write count, sum or avg to its slot: of whole numbers from the two parts of their sum, of floats from their exact
+    sum."""
+    frame, floats, aggregates = state.frame, state.floats, state.aggregates
+    name, result = aggregates[aggregate, NAME], aggregates[aggregate, RESULT]
     if name == COUNT_ALL:
         frame[result] = count
     elif count == 0:
         frame[result] = NULL
-    elif floating:
-        found = total + lost
-        if not np.isfinite(found):
-            found = total
+    elif aggregates[aggregate, IS_FLOAT]:
+        found = rounded_sum(sums, row, at)
         if name == AVG:
             found /= count
         if found != found:
@@ -146,6 +131,31 @@ def _add_up(state: LiveState, aggregate: int) -> None:
         frame[result] = (high << _HALF) | low if fits else NULL
     else:
         floats[result] = (float(high) * 4294967296.0 + float(low)) / count
+
+
+@subroutine(void(STATE, int64))
+def _add_up(state: LiveState, aggregate: int) -> None:
+    """count, sum and avg, over distinct bindings."""
+    group, aggregates, sums = state.group, state.aggregates, state.sums
+    name, value = aggregates[aggregate, NAME], aggregates[aggregate, VALUE]
+    first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
+    floating = aggregates[aggregate, IS_FLOAT] == 1
+    high: Any = np.int64(0)
+    low: Any = np.int64(0)
+    count = 0
+    clear_sum(sums, 0, 0)
+    for row in range(state.marks[GROUP_ROWS]):
+        if not _is_first(state, row, first, last) or group[row, value] == NULL:
+            continue
+        count += 1
+        if name == COUNT_ALL:
+            continue
+        if floating:
+            add_to_sum(sums, 0, 0, group[row, value], 1)
+        else:
+            high += group[row, value] >> _HALF
+            low += group[row, value] & _LOW
+    finish_number(state, aggregate, sums, 0, 0, count, high, low)
 
 
 @subroutine(void(STATE, int64, int64))

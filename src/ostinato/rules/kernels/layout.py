@@ -40,13 +40,13 @@ EQUAL, ABOVE, FROM, BELOW, UP_TO = range(5)  # the column is …  the constant
 # The words of the whole.
 (
     QUEUE_SIZE, DUE_SIZE, LOG_SIZE, TOUCHED_SIZE, DIRTY_SIZE, NOW, FINAL, NEXT_EVENT, EVENTS, PHASE, ARM, PC, DEPTH,
-    RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW,
-) = range(20)  # fmt: skip
-WORDS = 20
+    RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW, FEW_ROWS,
+) = range(21)  # fmt: skip
+WORDS = 21
 BETWEEN, WAKING, WORKING = 0, 1, 2  # phases
 
 # Why a kernel returns.
-FINISHED, NEED_ROWS, NEED_PENDING, NEED_DUE, NEED_GROUP, HOST, TOO_MANY_ROUNDS = range(7)
+FINISHED, NEED_ROWS, NEED_PENDING, NEED_DUE, NEED_GROUP, NEED_WINDOWS, HOST, TOO_MANY_ROUNDS = range(8)
 
 # Instructions: operation, then operands. First what moves between tuples, then what computes slots.
 OP, DST, A, B = 0, 1, 2, 3
@@ -58,6 +58,7 @@ TEST, PRESENT, MISSING, LOOKUP, ABSENT, GROUP, ACCUMULATE, EMIT = range(8)
 WINDOW_SLOT, WINDOW_COLUMN = LOAD_BEGIN, LOAD_END
 # GROUP
 AFTER, AGGREGATES_BEGIN, AGGREGATES_END = 1, 2, 3
+WINDOWS, FROM_SLOT, WINDOW_LOW, WINDOW_HIGH = range(4, 8)  # -1: they are not kept
 # ACCUMULATE
 ROW_BEGIN, ROW_END = 1, 2
 # EMIT
@@ -96,6 +97,31 @@ class Point(ArrayStruct):
     marks = Field[Int64](np.int64, 1, "COUNT, COMMITTED, …")
 
 
+# The words of kept windows, and the columns of a window; then come its key and its aggregates, each with its words.
+BEGIN_COLUMN, WINDOW_COUNT, ROWS_USED, FREE_ROW, LIVE_ROWS, BINDINGS_USED, FREE_BINDING, LIVE_BINDINGS = range(8)
+WINDOW_MARKS = 8
+KEY_HASH, FIRST_TIME, LAST_TIME, OLDEST, NEWEST, WINDOW_ROWS, KEY_VALUES = range(7)
+AMOUNT, HIGH_PART, LOW_PART, BEST_OLDEST, BEST_NEWEST, EXACT_SUM = range(6)
+# The columns of the links of a row: of the order of begins, then of those of each aggregate that may still be the best.
+BEFORE, BEHIND = 0, 1
+UNLINKED = -2
+# The columns of a binding; then come its values.
+NEXT_BINDING, OF_WINDOW, OF_AGGREGATE, TIMES, BINDING_VALUES = range(5)
+
+
+class Windows(ArrayStruct):
+    """What the traces of an arm have collected, by key: the next one of a key changes what enters and leaves."""
+
+    windows = Field[Int64](np.int64, 2, "KEY_HASH, …")
+    table = Field[Int64](np.int64, 1, "a hash table of windows; -1 where free")
+    rows = Field[Int64](np.int64, 2, "the rows of groups that windows hold")
+    floats = ViewField[Float64](np.float64, rows, "the same as floats")
+    links = Field[Int64](np.int64, 2, "per row: BEFORE, BEHIND, …")
+    bindings = Field[Int64](np.int64, 2, "NEXT_BINDING, …")
+    buckets = Field[Int64](np.int64, 1, "a hash table of bindings, chained")
+    marks = Field[Int64](np.int64, 1, "BEGIN_COLUMN, …")
+
+
 class LiveState(ArrayStruct):
     """All points and arms of a program."""
 
@@ -128,5 +154,7 @@ class LiveState(ArrayStruct):
     plains = Field[Int64](np.int64, 1, "per text or term: its value, where it is plain")
     group = Field[Int64](np.int64, 2, "the rows of a group")
     group_floats = ViewField[Float64](np.float64, group, "the same as floats")
+    windows = StructsField(Windows, "of arms whose groups slide")
+    sums = Field[Int64](np.int64, 2, "an exact sum")
     distinct = Field[Int64](np.int64, 1, "a hash table of rows of a group")
     marks = Field[Int64](np.int64, 1, "QUEUE_SIZE, DUE_SIZE, …")

@@ -1,0 +1,367 @@
+"""Aggregates over a window that slides: what enters is added, what leaves is taken away.
+
+The windows of an arm are kept by the key of its look-up, which is the instruction after the group. The next trace of a
+key looks up only what ended after the last one; rows leave in the order of their begins, which a list keeps. Each
+distinct binding is counted, sums of floats are exact (exact_sums), and for the least and the most there is a list of
+the rows that can still become it. A window that goes back in time is aggregated as a whole.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ostinato.core.jit import subroutine
+from ostinato.core.jit.types import boolean, int64, struct_type, void
+from ostinato.rules.kernels.exact_sums import SUM_WORDS, add_to_sum, clear_sum
+from ostinato.rules.kernels.groups import comes_before, finish_number
+from ostinato.rules.kernels.layout import (
+    AGGREGATES_BEGIN,
+    AGGREGATES_END,
+    AMOUNT,
+    AVG,
+    BEFORE,
+    BEGIN_COLUMN,
+    BEHIND,
+    BEST_NEWEST,
+    BEST_OLDEST,
+    BINDING_VALUES,
+    BINDINGS_USED,
+    COUNT_ALL,
+    DISTINCT_BEGIN,
+    DISTINCT_END,
+    EXACT_SUM,
+    FINISHED,
+    FIRST_OF,
+    FIRST_TIME,
+    FREE_BINDING,
+    FREE_ROW,
+    FROM_SLOT,
+    GROUP_ROWS,
+    HIGH_PART,
+    IS_FLOAT,
+    KEY_BEGIN,
+    KEY_END,
+    KEY_HASH,
+    KEY_VALUES,
+    LAST_TIME,
+    LIVE_BINDINGS,
+    LIVE_ROWS,
+    LOW_PART,
+    MIN,
+    NAME,
+    NEED_WINDOWS,
+    NEWEST,
+    NEXT_BINDING,
+    NULL,
+    OF_AGGREGATE,
+    OF_WINDOW,
+    OLDEST,
+    RESULT,
+    ROWS_USED,
+    SUM,
+    TIMES,
+    UNLINKED,
+    VALUE,
+    WHO,
+    WINDOW_COUNT,
+    WINDOW_HIGH,
+    WINDOW_LOW,
+    WINDOW_ROWS,
+    WINDOWS,
+    LiveState,
+    Windows,
+)  # fmt: skip
+from ostinato.rules.kernels.stores import hash_with
+
+STATE, KEPT_WINDOWS = struct_type(LiveState), struct_type(Windows)
+AGGREGATE_WORDS = EXACT_SUM + SUM_WORDS
+NO_WINDOW, BACK_IN_TIME = -1, -2
+_HALF, _LOW = 32, (1 << 32) - 1
+
+
+# Windows --------------------------------------------------------------------------------------------------------------
+
+
+@subroutine(int64(STATE, KEPT_WINDOWS, int64, int64))
+def _find_window(state: LiveState, kept: Windows, pc: int, hashed: int) -> int:
+    """The place in the hash table of the window of a look-up's key, or where it is to be."""
+    code, frame, slots, windows, places = state.code, state.frame, state.slots, kept.windows, kept.table
+    look_up, mask = pc + 1, places.shape[0] - 1
+    first = code[look_up, KEY_BEGIN]
+    place = hashed & mask
+    while places[place] >= 0:
+        window = places[place]
+        same = windows[window, KEY_HASH] == hashed
+        for at in range(code[look_up, KEY_END] - first):
+            same &= windows[window, KEY_VALUES + at] == frame[slots[first + at]]
+        if same:
+            return int(place)
+        place = (place + 1) & mask
+    return int(place)
+
+
+@subroutine(int64(STATE, int64, int64))
+def begin_window(state: LiveState, pc: int, hashed: int) -> int:
+    """Say from when on a trace collects. Returns the window of its key that slides there, if any."""
+    code, frame = state.code, state.frame
+    low = frame[code[pc, WINDOW_LOW]]
+    frame[code[pc, FROM_SLOT]] = low
+    if hashed == NULL:
+        return NO_WINDOW
+    kept = state.windows[code[pc, WINDOWS]]
+    window = kept.table[_find_window(state, kept, pc, hashed)]
+    if window < 0:
+        return NO_WINDOW
+    last = kept.windows[window, LAST_TIME]
+    if low < kept.windows[window, FIRST_TIME] or frame[code[pc, WINDOW_HIGH]] < last:
+        return BACK_IN_TIME
+    frame[code[pc, FROM_SLOT]] = max(low, last + 1)
+    return int(window)
+
+
+@subroutine(int64(STATE, KEPT_WINDOWS, int64, int64))
+def _new_window(state: LiveState, kept: Windows, pc: int, hashed: int) -> int:
+    code, frame, slots, windows = state.code, state.frame, state.slots, kept.windows
+    window = kept.marks[WINDOW_COUNT]
+    kept.marks[WINDOW_COUNT] += 1
+    kept.table[_find_window(state, kept, pc, hashed)] = window
+    windows[window, KEY_HASH], windows[window, WINDOW_ROWS] = hashed, 0
+    windows[window, OLDEST] = windows[window, NEWEST] = -1
+    look_up = pc + 1
+    first, keys = code[look_up, KEY_BEGIN], code[look_up, KEY_END] - code[look_up, KEY_BEGIN]
+    for at in range(keys):
+        windows[window, KEY_VALUES + at] = frame[slots[first + at]]
+    for aggregate in range(code[pc, AGGREGATES_END] - code[pc, AGGREGATES_BEGIN]):
+        base = KEY_VALUES + keys + aggregate * AGGREGATE_WORDS
+        windows[window, base + AMOUNT] = windows[window, base + HIGH_PART] = windows[window, base + LOW_PART] = 0
+        windows[window, base + BEST_OLDEST] = windows[window, base + BEST_NEWEST] = -1
+        clear_sum(windows, window, base + EXACT_SUM)
+    return int(window)
+
+
+# Distinct bindings ----------------------------------------------------------------------------------------------------
+
+
+@subroutine(boolean(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
+def _changes(state: LiveState, kept: Windows, window: int, aggregate: int, row: int, times: int) -> bool:
+    """Count the binding of a row, once more or less; whether it is the first one, or was the last."""
+    columns, aggregates, bindings, rows, marks = state.columns, state.aggregates, kept.bindings, kept.rows, kept.marks
+    first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
+    hashed: Any = hash_with(np.int64(window), np.int64(aggregate))
+    for at in range(first, last):
+        hashed = hash_with(hashed, rows[row, columns[at]])
+    bucket = hashed & (kept.buckets.shape[0] - 1)
+    before, found = np.int64(-1), kept.buckets[bucket]
+    while found >= 0:
+        same = bindings[found, OF_WINDOW] == window and bindings[found, OF_AGGREGATE] == aggregate
+        for at in range(last - first):
+            same &= bindings[found, BINDING_VALUES + at] == rows[row, columns[first + at]]
+        if same:
+            break
+        before, found = found, bindings[found, NEXT_BINDING]
+    if found >= 0:
+        bindings[found, TIMES] += times
+        if bindings[found, TIMES] > 0:
+            return False
+        if before < 0:
+            kept.buckets[bucket] = bindings[found, NEXT_BINDING]
+        else:
+            bindings[before, NEXT_BINDING] = bindings[found, NEXT_BINDING]
+        bindings[found, NEXT_BINDING] = marks[FREE_BINDING]
+        marks[FREE_BINDING] = found
+        marks[LIVE_BINDINGS] -= 1
+        return True
+    found = marks[FREE_BINDING]
+    if found >= 0:
+        marks[FREE_BINDING] = bindings[found, NEXT_BINDING]
+    else:
+        found = marks[BINDINGS_USED]
+        marks[BINDINGS_USED] += 1
+    marks[LIVE_BINDINGS] += 1
+    bindings[found, NEXT_BINDING], bindings[found, TIMES] = kept.buckets[bucket], times
+    bindings[found, OF_WINDOW], bindings[found, OF_AGGREGATE] = window, aggregate
+    for at in range(last - first):
+        bindings[found, BINDING_VALUES + at] = rows[row, columns[first + at]]
+    kept.buckets[bucket] = found
+    return True
+
+
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64, int64))
+def _count(state: LiveState, kept: Windows, window: int, base: int, aggregate: int, row: int, times: int) -> None:
+    """Let a row enter count, sum or avg, or (`times` is -1) leave it."""
+    aggregates, windows, rows = state.aggregates, kept.windows, kept.rows
+    value = rows[row, aggregates[aggregate, VALUE]]
+    if value == NULL or not _changes(state, kept, window, aggregate, row, times):
+        return
+    windows[window, base + AMOUNT] += times
+    if aggregates[aggregate, NAME] == COUNT_ALL:
+        return
+    if aggregates[aggregate, IS_FLOAT]:
+        add_to_sum(windows, window, base + EXACT_SUM, value, times)
+    else:
+        windows[window, base + HIGH_PART] += times * (value >> _HALF)
+        windows[window, base + LOW_PART] += times * (value & _LOW)
+
+
+# The least and the most -----------------------------------------------------------------------------------------------
+
+
+@subroutine(boolean(STATE, KEPT_WINDOWS, int64, int64, int64))
+def _is_better(state: LiveState, kept: Windows, aggregate: int, one: int, other: int) -> bool:
+    if state.aggregates[aggregate, NAME] in (MIN, FIRST_OF):
+        return comes_before(state, kept.rows, kept.floats, aggregate, one, other)
+    return comes_before(state, kept.rows, kept.floats, aggregate, other, one)
+
+
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64, int64))
+def _enter_best(state: LiveState, kept: Windows, window: int, base: int, aggregate: int, row: int, link: int) -> None:
+    """Put a row among those that can become the best: none that leaves later is as good."""
+    windows, rows, links, begin = kept.windows, kept.rows, kept.links, kept.marks[BEGIN_COLUMN]
+    links[row, link] = UNLINKED
+    if rows[row, state.aggregates[aggregate, VALUE]] == NULL:
+        return
+    after: Any = np.int64(-1)
+    before = windows[window, base + BEST_NEWEST]
+    while before >= 0 and rows[before, begin] > rows[row, begin]:
+        after, before = before, links[before, link]
+    if after >= 0 and not _is_better(state, kept, aggregate, row, after):
+        return
+    while before >= 0 and not _is_better(state, kept, aggregate, before, row):
+        worse, before = before, links[before, link]
+        links[worse, link] = UNLINKED
+    links[row, link], links[row, link + 1] = before, after
+    if before >= 0:
+        links[before, link + 1] = row
+    else:
+        windows[window, base + BEST_OLDEST] = row
+    if after >= 0:
+        links[after, link] = row
+    else:
+        windows[window, base + BEST_NEWEST] = row
+
+
+@subroutine(void(KEPT_WINDOWS, int64, int64, int64, int64))
+def _leave_best(kept: Windows, window: int, base: int, row: int, link: int) -> None:
+    """The oldest row leaves: if it is among the best ones, it is the first of them."""
+    windows, links = kept.windows, kept.links
+    if links[row, link] == UNLINKED:
+        return
+    after = links[row, link + 1]
+    windows[window, base + BEST_OLDEST] = after
+    if after >= 0:
+        links[after, link] = -1
+    else:
+        windows[window, base + BEST_NEWEST] = -1
+
+
+# Rows -----------------------------------------------------------------------------------------------------------------
+
+
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
+def _aggregate_row(state: LiveState, kept: Windows, pc: int, window: int, row: int, times: int) -> None:
+    code, aggregates = state.code, state.aggregates
+    look_up, first = pc + 1, code[pc, AGGREGATES_BEGIN]
+    base = KEY_VALUES + code[look_up, KEY_END] - code[look_up, KEY_BEGIN]
+    for aggregate in range(first, code[pc, AGGREGATES_END]):
+        if aggregates[aggregate, NAME] in (COUNT_ALL, SUM, AVG):
+            _count(state, kept, window, base, aggregate, row, times)
+        elif times > 0:
+            _enter_best(state, kept, window, base, aggregate, row, 2 + 2 * (aggregate - first))
+        else:
+            _leave_best(kept, window, base, row, 2 + 2 * (aggregate - first))
+        base += AGGREGATE_WORDS
+
+
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64))
+def _enter(state: LiveState, kept: Windows, pc: int, window: int, place: int) -> None:
+    """Put a row of the group into the window."""
+    rows, links, marks, windows, group = kept.rows, kept.links, kept.marks, kept.windows, state.group
+    row = marks[FREE_ROW]
+    if row >= 0:
+        marks[FREE_ROW] = links[row, BEHIND]
+    else:
+        row = marks[ROWS_USED]
+        marks[ROWS_USED] += 1
+    marks[LIVE_ROWS] += 1
+    windows[window, WINDOW_ROWS] += 1
+    for at in range(rows.shape[1]):
+        rows[row, at] = group[place, at]
+    begin = marks[BEGIN_COLUMN]
+    behind, before = np.int64(-1), windows[window, NEWEST]
+    while before >= 0 and rows[before, begin] > rows[row, begin]:
+        behind, before = before, links[before, BEFORE]
+    links[row, BEFORE], links[row, BEHIND] = before, behind
+    if before >= 0:
+        links[before, BEHIND] = row
+    else:
+        windows[window, OLDEST] = row
+    if behind >= 0:
+        links[behind, BEFORE] = row
+    else:
+        windows[window, NEWEST] = row
+    _aggregate_row(state, kept, pc, window, row, 1)
+
+
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64))
+def _leave(state: LiveState, kept: Windows, pc: int, window: int, low: int) -> None:
+    """Take the rows away that begin before the window."""
+    rows, links, marks, windows = kept.rows, kept.links, kept.marks, kept.windows
+    row, begin = windows[window, OLDEST], marks[BEGIN_COLUMN]
+    while row >= 0 and rows[row, begin] < low:
+        _aggregate_row(state, kept, pc, window, row, -1)
+        behind = links[row, BEHIND]
+        windows[window, OLDEST] = behind
+        if behind >= 0:
+            links[behind, BEFORE] = -1
+        else:
+            windows[window, NEWEST] = -1
+        links[row, BEHIND] = marks[FREE_ROW]
+        marks[FREE_ROW] = row
+        marks[LIVE_ROWS] -= 1
+        windows[window, WINDOW_ROWS] -= 1
+        row = behind
+
+
+@subroutine(int64(STATE, int64, int64, int64))
+def slide_window(state: LiveState, pc: int, window: int, hashed: int) -> int:
+    """Let the rows of the group enter the window of their key, and those leave that it no longer has. Returns what it
+    needs, if anything, and nothing has changed."""
+    code, frame, count = state.code, state.frame, state.marks[GROUP_ROWS]
+    kept = state.windows[code[pc, WINDOWS]]
+    marks, first, last = kept.marks, code[pc, AGGREGATES_BEGIN], code[pc, AGGREGATES_END]
+    is_full = marks[LIVE_ROWS] + count > kept.rows.shape[0]
+    is_full |= marks[LIVE_BINDINGS] + count * (last - first) > kept.bindings.shape[0]
+    if is_full or (window < 0 and marks[WINDOW_COUNT] >= kept.windows.shape[0]):
+        state.marks[WHO] = code[pc, WINDOWS]
+        return NEED_WINDOWS
+    if window < 0:
+        window = _new_window(state, kept, pc, hashed)
+    low = frame[code[pc, WINDOW_LOW]]
+    kept.windows[window, FIRST_TIME], kept.windows[window, LAST_TIME] = low, frame[code[pc, WINDOW_HIGH]]
+    _leave(state, kept, pc, window, low)
+    for place in range(count - 1, -1, -1):  # the newest was found first
+        _enter(state, kept, pc, window, place)
+    state.marks[GROUP_ROWS] = kept.windows[window, WINDOW_ROWS]
+    if state.marks[GROUP_ROWS] > 0:
+        _write_results(state, kept, pc, window)
+    return FINISHED
+
+
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64))
+def _write_results(state: LiveState, kept: Windows, pc: int, window: int) -> None:
+    code, aggregates, windows = state.code, state.aggregates, kept.windows
+    look_up = pc + 1
+    base = KEY_VALUES + code[look_up, KEY_END] - code[look_up, KEY_BEGIN]
+    for aggregate in range(code[pc, AGGREGATES_BEGIN], code[pc, AGGREGATES_END]):
+        if aggregates[aggregate, NAME] in (COUNT_ALL, SUM, AVG):
+            count = windows[window, base + AMOUNT]
+            high, low = windows[window, base + HIGH_PART], windows[window, base + LOW_PART]
+            finish_number(state, aggregate, windows, window, base + EXACT_SUM, count, high, low)
+        else:
+            best = windows[window, base + BEST_OLDEST]
+            state.frame[aggregates[aggregate, RESULT]] = (
+                kept.rows[best, aggregates[aggregate, VALUE]] if best >= 0 else NULL
+            )
+        base += AGGREGATE_WORDS
