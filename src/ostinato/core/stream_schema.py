@@ -31,8 +31,20 @@ def align_rows(batch: pa.Table, schema: pa.Schema) -> pa.Table:
         return batch
     try:
         return batch.cast(schema)
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError) as error:
-        raise DataError(
-            f"the column types of this batch differ from those of earlier ones: {error}",
-            fix="push batches of one schema",
-        ) from None
+    except _UNFIT:
+        raise _misfit(batch, schema) from None
+
+
+_UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError)
+
+
+def _misfit(batch: pa.Table, schema: pa.Schema) -> DataError:
+    """Says which column does not have the type that the first batch set."""
+    reason = "the column types of this batch differ from those of earlier ones"
+    for field in schema:
+        try:
+            batch[field.name].cast(field.type)
+        except _UNFIT as error:
+            reason = f"`{field.name}` is {field.type} in this stream, which does not fit this batch: {error}"
+            break
+    return DataError(reason, fix="push values of one type, or set the types by pushing an empty table of them first")

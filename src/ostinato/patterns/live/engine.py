@@ -82,6 +82,8 @@ class LiveEngine(LiveState):
         given: Any = (name, query)
         if not isinstance(given[0], str) or not isinstance(given[1], PatternQuery):
             raise bad_option("queries", {name: query}, "names and what ostinato.cel(…) or ostinato.srem(…) returns")
+        if limits is not None and not isinstance(limits, Limits):
+            raise bad_option("limits", limits, "an ostinato.Limits")
         if name in self.engines:
             raise OstinatoError(f"there is a query {name!r} already", fix="remove it first, or choose another name")
         past = self._past(since) if since is not None else None
@@ -245,7 +247,8 @@ class LiveEngine(LiveState):
         return shared.read(released) + self.separate.read(released, shared.woken, place)
 
     def _answer(self, answers: list[Answers]) -> LiveMatches:
-        return LiveMatches(answers, self.schemas)
+        stopped, self._stopped_now = self._stopped_now, {}
+        return LiveMatches(answers, self.schemas, stopped)
 
     # -- time
 
@@ -346,6 +349,10 @@ async def _as_async(source: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator
         async for batch in source:
             yield batch
         return
+    if not isinstance(source, Iterable):
+        raise DataError(
+            f"the source is a {type(source).__name__}", fix="give something to go through with `for` or `async for`"
+        )
     for batch in source:
         yield batch
         await asyncio.sleep(0)  # others may go on

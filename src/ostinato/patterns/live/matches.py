@@ -37,8 +37,14 @@ class LiveMatches:
     that to push events whose matches nobody reads costs nothing more.
     """
 
-    def __init__(self, answers: Sequence[Answers], schemas: Callable[[], Mapping[str, pa.Schema]]) -> None:
-        self._answers, self._schemas = answers, schemas
+    def __init__(
+        self,
+        answers: Sequence[Answers],
+        schemas: Callable[[], Mapping[str, pa.Schema]],
+        stopped: Mapping[str, str],
+    ) -> None:
+        """`stopped` are the queries that reached a limit of their own in this push, and why."""
+        self._answers, self._schemas, self.stopped = answers, schemas, stopped
 
     @cached_property
     def _by_query(self) -> dict[str, list[QueryMatches]]:

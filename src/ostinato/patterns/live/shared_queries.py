@@ -300,7 +300,8 @@ class SharedQueries:
             try:
                 self._provide(number, status, chunks, clocks)
             except LimitError as error:
-                chunks.pop(number, None)
+                self.state.matches[number] -= sum(map(len, chunks.pop(number, ())))  # which are dropped
+                self.state.reads[number] += self.state.counts[number]
                 self._skip(number)
                 self.stop(self._names[number], error)
         return self._take_all(chunks) if cursor[live_layout.COMPLETED] or chunks else None

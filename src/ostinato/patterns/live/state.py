@@ -39,6 +39,7 @@ class LiveState:
         self.numbers: dict[str, int] = {}  # of those that run together
         self.stopped: dict[str, QueryStatistics] = {}
         self.errors: dict[str, LimitError] = {}  # that stopped queries in this process
+        self._stopped_now: dict[str, str] = {}  # by the push at hand
         self.front: Front | None = None
         self._plain: PlainRows | None = None
 
@@ -66,6 +67,7 @@ class LiveState:
         """A query has reached a limit of its own."""
         self.errors[name] = error
         self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
+        self._stopped_now[name] = str(error)
         self._forget(name)
 
     def _start(

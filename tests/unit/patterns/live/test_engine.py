@@ -127,6 +127,32 @@ def test_a_query_that_reaches_a_limit_is_stopped_and_the_others_go_on(many: str,
     assert list(live.stats().queries) == ["pair"]
 
 
+def test_a_push_says_which_queries_it_stopped() -> None:
+    live = ost.engine({"many": ost.cel("A+ ; B"), "pair": PAIR}, limits=ost.Limits(matches=100), schema=SCHEMA)
+    assert live.push([event("A", ts) for ts in range(12)]).stopped == {}
+    matches = live.push(event("B", 13))
+    assert list(matches.stopped) == ["many"] and "limit matches=100" in matches.stopped["many"]
+    assert live.push(event("B", 14)).stopped == {}
+    stats = live.stats().queries["many"]
+    assert (stats.matches, stats.events) == (0, 13)  # those that were dropped do not count
+
+
+def test_options_of_other_types() -> None:
+    live = ost.engine({"pair": PAIR}, schema=SCHEMA)
+    with pytest.raises(ost.OstinatoError, match="limits cannot be 5"):
+        live.add("more", PAIR, limits=5)  # type: ignore[arg-type]
+    with pytest.raises(ost.DataError, match="the source is a NoneType"):
+        asyncio.run(anext(live.stream(None)))  # type: ignore[arg-type]
+
+
+def test_a_value_that_does_not_fit_is_told_by_its_column() -> None:
+    live = ost.engine({"high": ost.cel("A AS x FILTER x.v > 1")})
+    live.push({"type": "A", "ts": 1, "v": 3})
+    with pytest.raises(ost.DataError, match=r"`v` is int64 in this stream.*3\.5"):
+        live.push({"type": "A", "ts": 2, "v": 3.5})
+    assert live.stats().events == 1
+
+
 def test_limits_of_one_query() -> None:
     live = ost.engine({"pair": PAIR}, schema=SCHEMA)
     live.add("few", PAIR, limits=ost.Limits(matches=1))
