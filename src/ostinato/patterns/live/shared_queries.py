@@ -52,6 +52,8 @@ def is_shareable(engine: Engine) -> bool:
     if not engine.is_plain or not isinstance(engine.matcher, Direct) or stream.window == protocol.KEY_WINDOW:
         return False
     window = compiled.query.window
+    if stream.recent:
+        return False
     along = window is not None and window.kind == "attribute"
     tied = stream.ties is not None and compiled.contiguous
     return not (along or tied or encoder.casts) and 0 < encoder.numbers <= _MOST_NUMBERS

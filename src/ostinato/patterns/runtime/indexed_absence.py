@@ -73,7 +73,7 @@ class _Watch:
 
     def add(self, match: _Match, values: tuple[Any, ...]) -> int:
         """Let events cancel a match up to a time, which is returned; `values` are those of `bounds`."""
-        wanted = _group(match.key, values[: len(self.equal)] if self.compared else values)
+        wanted = common_values(match.key, values[: len(self.equal)] if self.compared else values)
         match.groups.append(wanted)
         deadline = min((match.end if self.wait.from_last else match.start) + self.wait.reach, MAX_TICK)
         match.deadlines.append(deadline)
@@ -87,7 +87,7 @@ class _Watch:
 
     def cancelled(self, key: int, now: int, value: Value, place: int) -> list[_Match]:
         """The matches that an event cancels; this NOT is at a place among those of the pattern."""
-        wanted = _group(key, tuple([value(name) for name, _ in self.equal]))
+        wanted = common_values(key, tuple([value(name) for name, _ in self.equal]))
         group = self.groups.get(wanted) if wanted is not None else None
         if not group:
             return []
@@ -105,7 +105,7 @@ class _Watch:
                 del self.groups[wanted]
 
 
-def _group(key: int, values: tuple[Any, ...]) -> tuple[Any, ...] | None:
+def common_values(key: int, values: Sequence[Any]) -> tuple[Any, ...] | None:
     """What matches and events have in common; None where a value equals nothing, as NULL and NaN do."""
     for value in values:
         if value is None or value != value:
@@ -323,13 +323,12 @@ def _watch(
 ) -> _Watch | None:
     """None where a test is more than comparisons of plain values of one type."""
     condition = None if absence.condition is None else compiled.conditions.index(absence.condition)
+    comparisons = plain_comparisons(absence.test, schema)
+    if comparisons is None:
+        return None
     equal: list[tuple[str, _Bound]] = []
     compared: list[tuple[Callable[[Any, Any], bool], str, _Bound]] = []
-    for part in conjuncts(absence.test) if absence.test is not None else ():
-        comparison = _comparison(part, schema)
-        if comparison is None:
-            return None
-        op, name, other = comparison
+    for op, name, other in comparisons:
         bound = symbols[other.variable], other.name
         if op == "=":
             equal.append((name, bound))
@@ -338,8 +337,19 @@ def _watch(
     return _Watch(wait, condition, tuple(equal), tuple(compared))
 
 
+def plain_comparisons(test: Expr | None, schema: pa.Schema) -> list[tuple[str, str, Attribute]] | None:
+    """What a test compares: the operator, the attribute of the event on its left, and that of another on its right.
+    None where it does anything else."""
+    found: list[tuple[str, str, Attribute]] = []
+    for part in conjuncts(test) if test is not None else ():
+        comparison = _comparison(part, schema)
+        if comparison is None:
+            return None
+        found.append(comparison)
+    return found
+
+
 def _comparison(part: Expr, schema: pa.Schema) -> tuple[str, str, Attribute] | None:
-    """The operator, the attribute of the event on its left, and that of the match on its right."""
     if not isinstance(part, Call) or (part.op != "=" and part.op not in _COMPARE):
         return None
     op, (left, right) = part.op, part.args

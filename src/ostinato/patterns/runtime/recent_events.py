@@ -5,6 +5,8 @@ That is known before any automaton reads the event, so it is a column like any o
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -17,9 +19,12 @@ from ostinato.core.expressions import CURRENT, Attribute, attributes
 from ostinato.patterns.automata.from_formula import PrecedingAbsence
 from ostinato.patterns.runtime.correlated_absence import find_cancelled
 
+if TYPE_CHECKING:
+    from ostinato.patterns.runtime.indexed_recent import IndexedRecent
+
 Bool = npt.NDArray[np.bool_]
 
-_KEY, _TIME = "#key", "#time"
+KEY, TIME = "#key", "#time"
 
 
 class RecentEvents:
@@ -28,35 +33,53 @@ class RecentEvents:
     def __init__(self, absence: PrecedingAbsence, reach: int, schema: pa.Schema, relation: str | None) -> None:
         self.absence, self.reach = absence, reach
         conditions = (absence.condition, *(Condition(name) for name in absence.firsts))
-        self._encoder = PredicateEncoder(conditions, relation=relation)
-        self.kept: pa.Table = self._fields(schema).empty_table()
+        self.encoder = PredicateEncoder(conditions, relation=relation)
+        self._index: IndexedRecent | None = None  # where few events come at a time
+        self._kept: pa.Table = self._fields(schema).empty_table()
+
+    @property
+    def kept(self) -> pa.Table:
+        """In the order in which they came."""
+        if self._index is not None:
+            self._index.settle()
+        return self._kept
+
+    @kept.setter
+    def kept(self, rows: pa.Table) -> None:
+        self._kept = rows
+
+    def look_up_in(self, index: IndexedRecent) -> None:
+        """Let this hold them while events come one at a time."""
+        if self._index is not None:
+            self._index.settle()
+        self._index = index
 
     def _fields(self, schema: pa.Schema) -> pa.Schema:
         test = self.absence.test
         read = {node.name for node in attributes(test) if node.variable == CURRENT} if test is not None else set()
         columns = [schema.field(name) for name in sorted(read)]
-        return pa.schema([pa.field(_KEY, pa.int64()), pa.field(_TIME, pa.int64()), *columns])
+        return pa.schema([pa.field(KEY, pa.int64()), pa.field(TIME, pa.int64()), *columns])
 
     def migrate_schema(self, schema: pa.Schema) -> None:
         self.kept = self.kept.cast(self._fields(schema))
 
     @property
     def keys(self) -> Int64:
-        return np.asarray(self.kept[_KEY].to_numpy(), np.int64)
+        return np.asarray(self.kept[KEY].to_numpy(), np.int64)
 
     def renumber(self, kept: Int64) -> None:
         """Keys have new numbers: `kept` are the old ones, in order."""
-        self.kept = self.kept.set_column(0, _KEY, pa.array(np.searchsorted(kept, self.keys)))
+        self.kept = self.kept.set_column(0, KEY, pa.array(np.searchsorted(kept, self.keys)))
 
     def before(self, rows: pa.Table, type_column: str | None, keys: Int64, times: Int64) -> Bool:
         """Whether one came in the time before each of the rows, which are in stream order."""
-        codes = self._encoder.encode(rows, type_column)
-        truths = np.array([self._encoder.truth(code) for code in range(self._encoder.size)], bool)
+        codes = self.encoder.encode(rows, type_column)
+        truths = np.array([self.encoder.truth(code) for code in range(self.encoder.size)], bool)
         holds = truths.reshape(-1, 1 + len(self.absence.firsts))[codes]
         new = np.flatnonzero(holds[:, 0])
         kept = len(self.kept)
         self.kept = pa.concat_tables([self.kept, self._select(rows, keys, times, new)]).combine_chunks()
-        first = np.searchsorted(self.kept[_TIME].to_numpy(), earlier(times, self.reach), side="left")
+        first = np.searchsorted(self.kept[TIME].to_numpy(), earlier(times, self.reach), side="left")
         last = kept + np.searchsorted(new, np.arange(len(rows)), side="left")
         if self.absence.test is None:
             found = self._same_key(keys, first, last)
@@ -92,7 +115,7 @@ class RecentEvents:
     def _forget(self, times: Int64) -> None:
         if not len(times):
             return
-        needed = self.kept[_TIME].to_numpy() >= earlier(times[-1:], self.reach)[0]
+        needed = self.kept[TIME].to_numpy() >= earlier(times[-1:], self.reach)[0]
         if self.absence.test is None:  # of each key only the last one matters
             _, back = np.unique(self.keys[::-1], return_index=True)
             latest = np.zeros(len(needed), np.bool_)

@@ -20,6 +20,7 @@ from ostinato.core.reorder import SingleRow
 from ostinato.core.rows import Check, float_bits, plain_check, plain_ticks
 from ostinato.core.window_bounds import lower_bound_function
 from ostinato.patterns.runtime.indexed_absence import IndexedAbsence
+from ostinato.patterns.runtime.indexed_recent import IndexedRecent
 from ostinato.patterns.runtime.matches import Matches
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ Row = Mapping[str, Any]
 class _Event:
     """What a query sees of an event."""
 
-    code: int
+    code: int | None  # None: it depends on the events before
     key: tuple[Any, ...] | None  # the values that partition the stream; None: there are none, or they equal nothing
     kept: tuple[Any, ...]
     terms: tuple[int | None, ...]  # floats as their bits
@@ -46,7 +47,10 @@ class SingleEvents:
         stream = engine.stream
         schema = stream.schema
         self.kept_names = [name for name in engine.history.schema.names if name in schema.names]
-        coded = coded_columns(stream.encoder, stream.binding.type)
+        coded = [name for name in coded_columns(stream.encoder, stream.binding.type) if name in schema.names]
+        found = [IndexedRecent.of(recent, schema, stream.binding.type) for recent in stream.recent]
+        self.recent = [index for index in found if index is not None]
+        coded += [name for index in self.recent for name in index.names]
         clocks = [stream.clock.column] if stream.clock is not None else []
         terms = stream.terms.plain_attributes(schema) if stream.terms is not None else []
         compared = [name for name, _ in terms or ()]
@@ -55,8 +59,12 @@ class SingleEvents:
         at = {name: place for place, name in enumerate(self.names)}
         checks = [plain_check(field.type) for field in self.schema]
         self.checks: list[Check] = [check for check in checks if check is not None]
-        self.plain = terms is not None and len(self.checks) == len(self.names)
-        self.codes = RowCodes(stream.encoder, self.schema, stream.binding.type)
+        self.plain = terms is not None and len(self.checks) == len(self.names) and len(self.recent) == len(found)
+        flags = [pa.field(index.recent.absence.column, pa.bool_()) for index in self.recent]
+        self.codes = RowCodes(stream.encoder, pa.schema([*self.schema, *flags]), stream.binding.type)
+        if self.plain:
+            for index in self.recent:
+                index.recent.look_up_in(index)
         self.keyed = [at[name] for name in stream.key_columns]
         self.kept = [at[name] for name in self.kept_names]
         self.key_fields = [schema.field(name) for name in stream.key_columns]
@@ -76,7 +84,9 @@ class SingleEvents:
         window = compiled.query.window
         if not engine.is_plain and not engine.is_indexed:
             return None
-        if (stream.ties is not None and compiled.contiguous) or (window is not None and window.kind == "attribute"):
+        if (stream.ties is not None and (compiled.contiguous or stream.recent)) or (
+            window is not None and window.kind == "attribute"
+        ):
             return None
         if stream.clock is not None and plain_ticks(stream.clock) is None:
             return None
@@ -117,7 +127,7 @@ class SingleEvents:
             if values[0] is None or values[0] != values[0]:
                 return None
             tick = self.tick_of(values[0])
-        code = self.codes.code(values, self.engine.events)
+        code = self.codes.code(values, self.engine.events) if not self.recent else None
         key = None
         if self.keyed:
             key = tuple([values[place] for place in self.keyed])
@@ -125,7 +135,8 @@ class SingleEvents:
                 key = None
         kept = tuple([values[place] for place in self.kept])
         event = _Event(code, key, kept, self._encode_terms(values) if self.terms else ())
-        return SingleRow(tick, position, dict(zip(self.names, values, strict=True)) if self.waits else {}, event)
+        named = dict(zip(self.names, values, strict=True)) if self.waits or self.recent else {}
+        return SingleRow(tick, position, named, event)
 
     def _encode_terms(self, values: list[Any]) -> tuple[int | None, ...]:
         return tuple(
@@ -141,7 +152,7 @@ class SingleEvents:
         stream, matcher, place = engine.stream, engine.matcher, engine.read
         engine.read = place + 1
         tick = low = row.tick
-        now = self._pulse(tick) if self.indexed is not None else 0
+        now = self._pulse(tick) if self.indexed is not None or self.recent else 0
         if self.low_of is not None:
             low = self.low_of(tick)
             engine.low, engine.newest = low, tick
@@ -155,12 +166,19 @@ class SingleEvents:
         key = 0 if stream.keys is None else stream.keys.id_of(event.key, self.key_fields)
         for term, value in enumerate(event.terms):
             matcher.one.terms[term, 0], matcher.one.present[term, 0] = value or 0, value is not None
+        code = event.code if event.code is not None else self._code(row, key, now)
         used = matcher.live
-        chunks = matcher.run_one(event.code, key, position, tick, low)
+        chunks = matcher.run_one(code, key, position, tick, low)
         if chunks or matcher.may_hold_last(used):
             engine.history.add(position, event.kept if self.indexed is None else (*event.kept, now, place))
         found = [Matches.unpack(chunk, matcher.one) for chunk in chunks]
-        return found if self.indexed is None else self._show(self.indexed, event, key, now, found)
+        return found if self.indexed is None else self._show(self.indexed, event, code, key, now, found)
+
+    def _code(self, row: SingleRow, key: int, now: int) -> int:
+        """The code of an event which a NOT at the start concerns, perhaps."""
+        values = row.values
+        flags = [index.see(values, key, now, row.position) for index in self.recent]
+        return self.codes.code([*[values[name] for name in self.names], *flags], row.position)
 
     def _pulse(self, tick: int) -> int:
         clock = self.clock
@@ -168,11 +186,11 @@ class SingleEvents:
         return tick if clock.kind != "float" else int(clock.to_pulses(np.array([tick]))[0])
 
     def _show(
-        self, indexed: IndexedAbsence, event: _Event, key: int, now: int, found: Sequence[Matches]
+        self, indexed: IndexedAbsence, event: _Event, code: int, key: int, now: int, found: Sequence[Matches]
     ) -> Sequence[Matches]:
         """Show an event, and the matches that it completes, to those that wait; returns the ones now certain."""
         indexed.take_over()
-        indexed.cancel(event.code, key, now, lambda name: event.kept[self.kept_names.index(name)])
+        indexed.cancel(code, key, now, lambda name: event.kept[self.kept_names.index(name)])
         for matches in found:
             indexed.add(matches, now)
         certain = indexed.until(now)

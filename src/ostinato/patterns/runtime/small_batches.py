@@ -94,6 +94,8 @@ def _columns(engine: EngineState) -> BatchColumns | None:
     compiled, stream = engine.compiled, engine.stream
     schema, window = stream.schema, compiled.query.window
     along = window is not None and window.kind == "attribute"
+    if stream.recent:
+        return None
     waits = stream.clock is not None and (engine.options.lateness != 0 or bool(stream.binding.order_by))
     if (
         not (engine.is_plain or engine.is_indexed)

@@ -95,13 +95,13 @@ class EngineState:
     def is_plain(self) -> bool:
         """Whether what the matcher completes is the answer, with nothing around it."""
         more = (self._waiting, self.first, self.skips, self.distinct)
-        return all(part is None for part in more) and not self.compiled.keeps_places and not self.stream.recent
+        return all(part is None for part in more) and not self.compiled.keeps_places
 
     @property
     def is_indexed(self) -> bool:
         """Whether few events at a time are read as by a plain query, and then shown to the matches that wait."""
         more = (self.first, self.skips)
-        return self.indexed is not None and all(part is None for part in more) and not self.stream.recent
+        return self.indexed is not None and all(part is None for part in more)
 
     @property
     def waiting(self) -> WaitingMatches | None:

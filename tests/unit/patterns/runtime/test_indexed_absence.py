@@ -1,4 +1,5 @@
-"""Where few events come at a time, NOT at the end looks up the matches that an event cancels: with the same answers."""
+"""Where few events come at a time, a NOT at the end looks up the matches that an event cancels, and one at the start
+when such an event came last: with the same answers."""
 
 from __future__ import annotations
 
@@ -18,6 +19,10 @@ QUERIES = [
     "A AS x ; C AS z ; NOT (B AS y FILTER x.v <= y.v AND z.v != y.v) WITHIN 4 seconds",
     "A ; NOT (B OR C) PARTITION BY id WITHIN 4 seconds",
     "SELECT x.v, z.v AS w WHERE A AS x ; C AS z ; NOT B FOR 1 second WITHIN 5 seconds",
+    "NOT B FOR 0.5 seconds ; A",
+    "NOT (B AS n FILTER n.id = x.id) FOR 2 seconds ; A AS x ; C WITHIN 3 seconds",
+    "NOT B FOR 1 second ; A ; C PARTITION BY id WITHIN 9 seconds",
+    "NOT (B AS n FILTER n.v = x.v AND x.id = n.id) FOR 2 seconds ; A AS x ; NOT C FOR 0.5 seconds",
     "SELECT x, z WHERE (A AS x)+ ; C AS z ; NOT (B AS y FILTER y.id = z.id) FOR 1 second WITHIN 5 seconds",
 ]
 
