@@ -141,3 +141,11 @@ class GrowingTable:
             self.array = np.concatenate([self.array, np.zeros_like(self.array)])
         self.array[self.used] = row
         self.used += 1
+
+    def add_all(self, rows: Int32) -> None:
+        """Many rows at once."""
+        end = self.used + len(rows)
+        while end > len(self.array):
+            self.array = np.concatenate([self.array, np.zeros_like(self.array)])
+        self.array[self.used : end] = rows
+        self.used = end

@@ -42,6 +42,7 @@ class _Probe:
     feature: Any  # the key of its feature
     entries: list[tuple[int, int, Expr]] = field(default_factory=list)  # query, bits of its number, predicate
     predicates: Predicates | None = None
+    owners: Int32 = field(default_factory=lambda: np.zeros((0, 2), np.int32))  # of the predicates, as in `entries`
     first: int = 0  # its first row of `ranges`
 
 
@@ -207,11 +208,10 @@ class WakeIndex:
         feature = self.features[probe.feature]
         if probe.predicates is None:
             probe.predicates = Predicates([expr for _, _, expr in probe.entries])
+            probe.owners = np.array([entry[:2] for entry in probe.entries], np.int32).reshape(-1, 2)
         holds = feature.holds(probe.predicates, place, values(feature.names), self.schema)
         begin = len(self._postings)
-        for at in np.flatnonzero(holds).tolist():
-            query, bits, _ = probe.entries[at]
-            self._postings.add(query, bits)
+        self._postings.add_all(probe.owners[holds])
         self._ranges[probe.first + place] = begin, len(self._postings)
         self.tables.postings = self._postings.array
 

@@ -5,7 +5,7 @@ That is known before any automaton reads the event, so it is a column like any o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,12 +19,15 @@ from ostinato.core.expressions import CURRENT, Attribute, attributes
 from ostinato.patterns.automata.from_formula import PrecedingAbsence
 from ostinato.patterns.runtime.correlated_absence import find_cancelled
 
-if TYPE_CHECKING:
-    from ostinato.patterns.runtime.indexed_recent import IndexedRecent
-
 Bool = npt.NDArray[np.bool_]
 
 KEY, TIME = "#key", "#time"
+
+
+class Holder(Protocol):
+    """What holds the events for a while, and can put them back."""
+
+    def settle(self) -> None: ...
 
 
 class RecentEvents:
@@ -34,7 +37,7 @@ class RecentEvents:
         self.absence, self.reach = absence, reach
         conditions = (absence.condition, *(Condition(name) for name in absence.firsts))
         self.encoder = PredicateEncoder(conditions, relation=relation)
-        self._index: IndexedRecent | None = None  # where few events come at a time
+        self._index: Holder | None = None  # where few events come at a time
         self._kept: pa.Table = self._fields(schema).empty_table()
 
     @property
@@ -48,7 +51,7 @@ class RecentEvents:
     def kept(self, rows: pa.Table) -> None:
         self._kept = rows
 
-    def look_up_in(self, index: IndexedRecent) -> None:
+    def look_up_in(self, index: Holder) -> None:
         """Let this hold them while events come one at a time."""
         if self._index is not None:
             self._index.settle()
