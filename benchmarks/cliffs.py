@@ -79,6 +79,7 @@ CASES = [
     Case("AFTER MATCH SKIP TO LAST y, 8", f"{_Q1} {_SKIP} LAST y"),
     Case("NXT, AFTER MATCH SKIP TO NEXT ROW, 8", f"SELECT NXT * WHERE {_Q1} {_SKIP} NEXT ROW"),
     Case("AFTER MATCH SKIP TO LAST y, no window", f"{_Q1} AFTER MATCH SKIP TO LAST y"),
+    Case("NXT, the same", f"SELECT NXT * WHERE {_Q1} AFTER MATCH SKIP TO LAST y"),
 ]
 
 

@@ -22,12 +22,23 @@ def nullable(expression: Expression) -> bool:
     return isinstance(expression, Star) or nullable(expression.body)
 
 
+def _nonempty_sequence(sequence: Concat) -> Expression:
+    """One choice for each part that may be the first to read an event, of those that can all be left out."""
+    choices = []
+    for place, part in enumerate(sequence.parts):
+        first = nonempty(part)
+        if first != EMPTY:
+            rest = sequence.parts[place + 1 :]
+            choices.append(Concat((first, *rest), sequence.span) if rest else first)
+    return choices[0] if len(choices) == 1 else Either(tuple(choices), sequence.span) if choices else EMPTY
+
+
 def nonempty(expression: Expression) -> Expression:
-    """The same strings, without ε; ε may stay where it comes from a concatenation."""
+    """The same strings, without ε."""
     if isinstance(expression, Test):
         return expression
     if isinstance(expression, Concat):
-        return expression if expression.parts else EMPTY
+        return _nonempty_sequence(expression) if nullable(expression) else expression
     if isinstance(expression, Either):
         parts = tuple(part for part in map(nonempty, expression.parts) if part != EMPTY)
         return parts[0] if len(parts) == 1 else Either(parts, expression.span) if parts else EMPTY
