@@ -16,6 +16,24 @@ def count_keys(keys: Int32, counts: Int64) -> None:
         counts[key] += 1
 
 
+@kernel(void(view(int32), array(int64), array(int64)))
+def number_in_keys(keys: Int32, counts: Int64, numbers: Int64) -> None:
+    """Which event of its key each is, from `counts` on, which go on."""
+    for row in range(keys.size):
+        key = keys[row]
+        numbers[row] = counts[key]
+        counts[key] += 1
+
+
+@kernel(void(view(int32), array(int64), array(int64)))
+def order_by_keys(keys: Int32, ends: Int64, order: Int64) -> None:
+    """The places of events, those of each key together, in order: `ends` is where each key begins, and then ends."""
+    for row in range(keys.size):
+        key = keys[row]
+        order[ends[key]] = row
+        ends[key] += 1
+
+
 @kernel(void(view(int32), view(int32), int64, view(uint8), array(int64), array(int32), array(int32), array(int64)))
 def deal_events(
     codes: Int32, keys: Int32, begin: int, group: UInt8, ends: Int64, own_codes: Int32, own_keys: Int32, places: Int64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from ostinato.patterns.kernels.count import (
     count_windows,
     longest_window,
 )
+from ostinato.patterns.kernels.key_groups import number_in_keys, order_by_keys
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
@@ -40,6 +41,7 @@ _MAX_CELLS = 64  # beyond this the products may cost more than they save: then m
 _FEW_CELLS = 16  # with so few, counting takes little next to listing
 _MAX_STEPS = 1 << 13  # cells times codes that are worth looking for
 _STEPS = 1 << 24  # additions of a kernel at a time, some hundredths of a second
+_SHORT = 64  # events of a window in which walking over matches may cost less than to add them up
 _FEW = 1 << 16  # new events that are not worth reading a window again for
 
 
@@ -56,7 +58,8 @@ def tally_for(engine: EngineState) -> Tally:
     if stream.window == protocol.NO_WINDOW:
         return _Runs(cells, stream, engine.options.limits)
     windows = _Windows(cells, stream, engine.options.limits)
-    return windows if len(cells.numbers) <= _MAX_CELLS else _Walked(engine.matcher, engine.options.limits, windows)
+    walks = len(cells.numbers) > _MAX_CELLS or windows.are_short
+    return _Walked(engine.matcher, engine.options.limits, windows) if walks else windows
 
 
 def cells_of(engine: EngineState, most: int) -> Cells | None:
@@ -97,6 +100,7 @@ class _Walked(Tally):
     def __init__(self, matcher: Matcher, limits: Limits, otherwise: _Windows | None = None) -> None:
         self.matcher, self.limits, self.otherwise, self.count = matcher, limits, otherwise, 0
         self.walking = True
+        self.last: list[Events] = []  # that `otherwise` may have to see
 
     def read(self, events: Events) -> None:
         if self.walking:
@@ -105,8 +109,21 @@ class _Walked(Tally):
                 raise AssertionError("walking writes nothing")
             self.walking = self.matcher.walked is not None
             self.count += self.matcher.walked or 0
-        if self.otherwise is not None:
-            self.otherwise.read(events, counted=not self.walking)
+        if self.otherwise is None:
+            return
+        if self.walking and self.otherwise.are_short:
+            self._remember(events, self.otherwise.stream.width - 1)
+            return
+        for earlier in self.last:
+            self.otherwise.read(earlier, counted=False)
+        self.last = []
+        self.otherwise.read(events, counted=not self.walking)
+
+    def _remember(self, events: Events, most: int) -> None:
+        """The last events, at least so many, and no long batches."""
+        count = len(events.codes)
+        own = events.part(max(0, count - most), count)
+        self.last = [replace(own, codes=own.codes.copy())] if count >= most else [*self.last, own][-most:]
 
     def total(self) -> int:
         return self.count + (self.otherwise.total() if self.otherwise is not None else 0)
@@ -240,6 +257,12 @@ class _Windows(Tally):
         self.kept = _Window(none.astype(np.int32), none.astype(np.int32), none, none)
         self.waiting: list[_Window] = []
 
+    @property
+    def are_short(self) -> bool:
+        """Whether few matches are to be expected, and of one stream the last few events are all that matters."""
+        window = self.stream.window == protocol.EVENT_WINDOW and self.stream.width <= _SHORT
+        return window and self.stream.keys is None
+
     def effort(self, events: Events) -> int:
         """About how many additions it takes to count what the events complete."""
         maps = self.cells.maps(self.stream.encoder.size, self.limits)
@@ -279,11 +302,8 @@ class _Windows(Tally):
 
     def _places(self, keys: Int32) -> Int64:
         """Which event of its key each is."""
-        counts = np.bincount(keys, minlength=len(self.seen))
         places = np.empty(len(keys), np.int64)
-        in_order = np.arange(len(keys)) + np.repeat(self.seen - np.cumsum(counts) + counts, counts)
-        places[np.argsort(keys, kind="stable")] = in_order
-        self.seen += counts
+        number_in_keys(keys, self.seen, places)
         return places
 
     def _settle(self) -> None:
@@ -300,7 +320,9 @@ class _Windows(Tally):
     def _count_completed(self, events: _Window, fresh: npt.NDArray[np.bool_]) -> int:
         maps = self.cells.maps(self.stream.encoder.size, self.limits)
         if self.stream.keys is not None:
-            order = np.argsort(events.keys, kind="stable")
+            order = np.empty(len(events), np.int64)
+            counts = np.bincount(events.keys, minlength=len(self.seen))
+            order_by_keys(events.keys, np.cumsum(counts) - counts, order)
             events, fresh = events.at(order), fresh[order]
 
         cells, longest = maps.cells, longest_window(events.keys, events.ticks, events.lows)

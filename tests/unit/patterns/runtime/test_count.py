@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 import time
 from collections.abc import Iterable
 from typing import Any
@@ -197,3 +198,18 @@ def test_counts_near_the_largest_float(size: float) -> None:
         else:
             with pytest.raises(LimitError):
                 moduli(number)
+
+
+@pytest.mark.parametrize("size", [3, 17, 500])
+def test_matches_of_a_short_window_are_walked_over_until_they_are_many(size: int) -> None:
+    """ANY+ finds every set of the 29 events before a B; the first B has only a few before it."""
+    letters = "AB" + "A" * 60 + "B" * 5
+    expected = sum(2 ** min(at, 29) - 1 for at, letter in enumerate(letters) if letter == "B")
+    assert counted("ANY+ ; B WITHIN 30 EVENTS", pieces(letters, size)) == expected
+
+
+def test_a_short_window_of_many_batches() -> None:
+    letters = "".join(random.Random(2).choices("ABC", k=2_000))
+    query = ost.cel("A ; B+ ; C WITHIN 12 EVENTS")
+    expected = len(query.detect(rows(letters)))
+    assert [counted(query.text, pieces(letters, size)) for size in (1, 7, 1_000)] == [expected] * 3
