@@ -38,7 +38,7 @@ from ostinato.cli.options import (
     topic_or_files,
     usage,
 )
-from ostinato.cli.sql import run_sql
+from ostinato.cli.sql import refuse_options, run_sql, run_sql_on_spark
 from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
@@ -98,6 +98,7 @@ def detect(
     [cyan]ostinato detect -q "A AS x ; B AS y WITHIN 10 minutes" --input log.csv --time at --type kind[/]
     [cyan]tail -f log.jsonl | ostinato detect fires.cel --input -[/]
     [cyan]ostinato detect v.sql --input ticks=ticks.parquet --input names=names.csv[/]
+    [cyan]ostinato detect v.sql --engine spark --input ticks=ticks/ --output matches/[/]
     [cyan]ostinato detect queries/ --input events.parquet --output matches.jsonl[/]
     [cyan]ostinato detect fires.cel --input *.jsonl --lateness "30 seconds" --on-error collect[/]
     [cyan]ostinato detect fires.cel --engine spark --input events/ --output matches/[/]
@@ -135,12 +136,17 @@ def detect(
         from ostinato.sql.query import SqlQuery
 
         if isinstance(compiled, SqlQuery):
-            run_sql(
-                compiled, inputs, output, engine=engine is EngineName.SPARK, time=time, type=type, kind=kind,
-                order_by=order_by, events=events, count=count, sort=sort, on_error=on_error is not OnError.RAISE,
-                lateness=lateness, limit_matches=limit_matches, limit_seconds=limit_seconds, master=master,
-                format=form, stream=stream, once=once, checkpoint=checkpoint,
+            refuse_options(
+                time=time, type=type, kind=kind, order_by=order_by, events=events, count=count, sort=sort,
+                on_error=on_error is not OnError.RAISE, limit_matches=limit_matches, limit_seconds=limit_seconds,
             )  # fmt: skip
+            if engine is EngineName.SPARK:
+                on_stream = {"lateness": lateness, "once": once, "checkpoint": checkpoint}
+                run_sql_on_spark(compiled, inputs, output, form, master, stream=stream, on_stream=on_stream)
+            else:
+                refuse_options(lateness=lateness, format=form)
+                refuse_options(for_spark=True, master=master, stream=stream, once=once, checkpoint=checkpoint)
+                run_sql(compiled, inputs, output)
             return
 
         if isinstance(compiled, RuleProgram):

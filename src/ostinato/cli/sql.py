@@ -5,29 +5,63 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ostinato.cli.options import check_output, parse_files, print_warnings, usage
 from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
     from ostinato.cli.jobs.sql import SqlJob
+    from ostinato.cli.options import Form
     from ostinato.sql.query import SqlQuery
 
 _NAMED = re.compile(r"([^\W\d]\w*)=(.+)", re.DOTALL)
 
 
-def run_sql(query: SqlQuery, inputs: Sequence[str], output: Path | None, **options: object) -> None:
-    """`options`: those of `detect` that are for other languages, or for Spark; none may be given."""
+def refuse_options(*, for_spark: bool = False, **options: object) -> None:
+    """Options of `detect` that are for other languages, or for Spark; none may be given."""
     for name, value in options.items():
         if value:
-            usage(f"--{name.replace('_', '-')} is not for queries in SQL")
-    if not inputs:
-        usage("tables are missing: --input FILE, or --input NAME=FILE for each")
+            usage(f"--{name.replace('_', '-')} is {'for --engine spark' if for_spark else 'not for queries in SQL'}")
+
+
+def run_sql(query: SqlQuery, inputs: Sequence[str], output: Path | None) -> None:
+    _check_inputs(inputs)
     job = _job(query, inputs)
     check_output(output, [file for files in job.files.values() for file in files], spark=False)
     print_warnings(query)
     job.run(output)
+
+
+def run_sql_on_spark(
+    query: SqlQuery,
+    inputs: Sequence[str],
+    output: Path | None,
+    form: Form | None,
+    master: str | None,
+    *,
+    stream: bool,
+    on_stream: Mapping[str, Any],
+) -> None:
+    """`on_stream`: lateness, once and checkpoint, which are for streams."""
+    _check_inputs(inputs)
+    files = _files_by_table(query, inputs)
+    check_output(output, [file for each in files.values() for file in each], spark=True)
+    if not stream and (given := [name for name, value in on_stream.items() if value]):
+        usage(f"--{given[0]} is for --stream")
+    print_warnings(query)
+    from ostinato.cli.jobs.spark.sql import SparkSqlJob
+
+    job = SparkSqlJob(query, files, master)
+    if stream:
+        job.stream(output, form, **on_stream)
+    else:
+        job.batch(output, form)
+
+
+def _check_inputs(inputs: Sequence[str]) -> None:
+    if not inputs:
+        usage("tables are missing: --input FILE, or --input NAME=FILE for each")
 
 
 def check_sql(query: SqlQuery, inputs: Sequence[str]) -> str:

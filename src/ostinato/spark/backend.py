@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ostinato.patterns.funnel.result import FunnelResult
     from ostinato.patterns.query import PatternQuery
     from ostinato.rules.program import RuleProgram
+    from ostinato.sql.query import SqlQuery
     from ostinato.xseq.query import XSeqQuery
 
 
@@ -61,6 +62,12 @@ def explain_xseq(query: XSeqQuery, frame: DataFrame, /, **options: Any) -> str:
     from ostinato.spark.xseq.explain import explain_xseq
 
     return explain_xseq(query, frame, **options)
+
+
+def detect_sql(query: SqlQuery, data: Any, /, **options: Any) -> DataFrame:
+    from ostinato.spark.sql.detect import detect_sql
+
+    return detect_sql(query, data, **options)
 
 
 def fit(forecaster: Forecaster, history: DataFrame, /) -> ForecastModel:

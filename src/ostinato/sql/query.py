@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ostinato.core.options import OnLate, bad_option, check_on_late, parse_delay
-from ostinato.errors import DataError, QueryError
+from ostinato.errors import OstinatoError, QueryError
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.plan.check import check
 from ostinato.sql.syntax.parse import parse
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from ostinato.core.frames import TableLike
+    from ostinato.core.frames import Frame, TableLike
     from ostinato.sql.live.engine import SqlEngine
 
 
@@ -31,31 +31,54 @@ class SqlQuery:
         self.query = parse(text)
         check(self.query)
 
-    def detect(self, data: TableLike | Mapping[str, TableLike], /, *, limits: SqlLimits | None = None) -> pa.Table:
+    @overload
+    def detect(self, data: TableLike | Mapping[str, TableLike], /, *, limits: SqlLimits | None = None) -> pa.Table: ...
+    @overload
+    def detect(
+        self,
+        data: Frame | Mapping[str, Frame],
+        /,
+        *,
+        limits: SqlLimits | None = None,
+        lateness: str | float | timedelta | None = None,
+        on_late: Literal["count", "raise"] | None = None,
+        buckets: int | None = None,
+        metrics: str | None = None,
+    ) -> Frame: ...
+    def detect(self, data: Any, /, *, limits: SqlLimits | None = None, **on_spark: Any) -> Any:
         """The rows of the query.
 
         Parameters
         ----------
         data
             Tables by the names that the query gives them: `{"ticks": …, "names": …}`. Each is a pyarrow, pandas or
-            polars table, or a list of dicts. One table alone is the one that the query reads.
+            polars table, or a list of dicts; or a DataFrame of Spark. One table alone is the one that the query reads;
+            a session of Spark has tables and views by name.
         limits
             Bounds on rows, steps, memory and time.
+        lateness, on_late, buckets, metrics
+            Over a streaming DataFrame: see docs/sql.md.
 
         Returns
         -------
-        pyarrow.Table
+        pyarrow.Table, or a DataFrame over DataFrames and sessions
         """
-        from ostinato.core.backends import is_spark_frame
+        from ostinato.core.backends import is_spark_frame, is_spark_session, spark_backend
         from ostinato.core.events import to_arrow
+        from ostinato.sql.plan.tables import only_table
         from ostinato.sql.runtime.answer import answer
         from ostinato.sql.runtime.clause import evaluate
 
         if limits is not None and not isinstance(limits, SqlLimits):
             raise bad_option("limits", limits, "an ostinato.SqlLimits")
-        tables = data if isinstance(data, Mapping) else {self._only_table(): data}
-        if any(map(is_spark_frame, tables.values())):
-            raise DataError("MATCH_RECOGNIZE does not run on Spark", fix="bring the rows here: frame.toArrow()")
+        tables = data if isinstance(data, Mapping) else {}
+        if is_spark_session(data) or is_spark_frame(data) or any(map(is_spark_frame, tables.values())):
+            return spark_backend().detect_sql(self, data, limits=limits, **on_spark)
+        if on_spark:
+            name = next(iter(on_spark))
+            fix = "leave it out; over rows that come live, use query.engine(…)"
+            raise OstinatoError(f"{name} is for streaming DataFrames", fix=fix, option=name)
+        tables = tables if isinstance(data, Mapping) else {only_table(self.query): data}
         given = {name: to_arrow(table) for name, table in tables.items()}
         return answer(self.query, given, partial(evaluate, limits=limits))
 
@@ -109,16 +132,6 @@ class SqlQuery:
             for number, clause in enumerate(self.query.clauses, start=1)
             if not clause.match.order_by
         ]
-
-    def _only_table(self) -> str:
-        """The name of the one table that the query reads."""
-        names = self.tables
-        if len(names) == 1:
-            return names[0]
-        reason = f"this query reads {' and '.join(names) or 'no table'}"
-        raise DataError(
-            reason, fix="give tables by name: query.detect({" + ", ".join(f'"{n}": …' for n in names) + "})"
-        )
 
     def __repr__(self) -> str:
         return f"ostinato.sql({self.text!r})"

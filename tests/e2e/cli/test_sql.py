@@ -51,7 +51,7 @@ def test_what_is_wrong_is_named(folder: Path) -> None:
     failed(run(*command, "-i", folder / "ticks.csv"), 2, "say which file is which table")
     failed(run(*command, "-i", ticks), 2, "there is no table `names`")
     failed(run(*command, "-i", ticks, "-i", names, "--count"), 2, "--count is not for queries in SQL")
-    failed(run(*command, "-i", ticks, "-i", names, "--engine", "spark"), 2, "--engine is not for queries in SQL")
+    failed(run(*command, "-i", ticks, "-i", names, "--stream"), 2, "--stream is for --engine spark")
     (folder / "v.sql").write_text(QUERY.replace("PREV(price), UP", "PREV(prize), UP"))
     failed(run("check", folder / "v.sql", "-i", ticks, "-i", names), 2, "there is no column `prize`")
     (folder / "v.sql").write_text(QUERY.replace("UP+)", "UP+"))

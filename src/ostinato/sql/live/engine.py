@@ -3,6 +3,7 @@ final."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -28,8 +29,10 @@ from ostinato.sql.plan import streamable
 from ostinato.sql.runtime.connect import fetch
 from ostinato.sql.runtime.errors import translate_errors
 from ostinato.sql.runtime.input import sort_rows
+from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.parse import parse
 
+BindClause = Callable[[str, n.MatchRecognize, str, pa.Schema], BoundClause]
 _ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
 _STOPPED = str(
     OstinatoError(
@@ -65,8 +68,11 @@ class SqlStatistics:
 class SqlEngine:
     """State of one query over one stream. Build it with `query.engine()`."""
 
-    def __init__(self, text: str, options: SqlOptions, schema: pa.Schema | None = None) -> None:
-        self.text, self.options = text, options
+    def __init__(
+        self, text: str, options: SqlOptions, schema: pa.Schema | None = None, bind: BindClause = BoundClause.of
+    ) -> None:
+        """`bind` is for those who build many engines for one query, and let them share what it gives."""
+        self.text, self.options, self._bind_clause = text, options, bind
         self.query = parse(text)
         self.clause = streamable.check_streamable(self.query)
         self.rows = self.late = 0
@@ -223,7 +229,7 @@ class SqlEngine:
         self._reads_table = not self.options.alone and not streamable.reads_table_itself(self.query)
         self._input = f"SELECT * FROM {text}"
         read = self._read_input(schema.empty_table())
-        self.bound = BoundClause.of(self.text, match, alias, read.schema)
+        self.bound = self._bind_clause(self.text, match, alias, read.schema)
         prepared = self.bound.prepare(read)
         self._order = [self.bound.keys[key] for key in match.order_by]
         self.clock = self._clock(prepared.schema)

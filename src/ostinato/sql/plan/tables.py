@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.errors import DataError
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.words import Word, closing, words
 
@@ -23,6 +24,17 @@ def table_names(query: n.Query) -> list[str]:
         if not (at < len(found) and found[at].text == "(") and path[-1].lower() not in defined:
             names.setdefault(path[-1].lower(), path[-1])
     return list(names.values())
+
+
+def only_table(query: n.Query) -> str:
+    """The name of the one table that a query reads."""
+    names = table_names(query)
+    if len(names) == 1:
+        return names[0]
+    reason = f"this query reads {' and '.join(names) or 'no table'}"
+    raise DataError(
+        reason, fix="give tables by name: query.detect({" + ", ".join(f'"{name}": …' for name in names) + "})"
+    )
 
 
 def _places(found: list[Word]) -> list[int]:
