@@ -99,13 +99,9 @@ def test_a_value_that_cannot_be_used() -> None:
         query.detect(TICKS)
 
 
-def test_spark_is_refused() -> None:
-    frame = type("DataFrame", (), {"__module__": "pyspark.sql.dataframe"})()
-    query = ost.sql(VALLEYS)
-    for data in (frame, {"ticks": frame}):
-        with pytest.raises(ost.DataError, match="MATCH_RECOGNIZE does not run on Spark") as caught:
-            query.detect(data)
-        assert "frame.toArrow()" in (caught.value.fix or "")
+def test_options_of_streams_are_for_spark() -> None:
+    with pytest.raises(ost.OstinatoError, match="lateness is for streaming DataFrames"):
+        ost.sql(VALLEYS).detect(TICKS, lateness=3)  # type: ignore[call-overload]
 
 
 def test_warnings() -> None:
