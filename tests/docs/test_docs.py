@@ -34,7 +34,7 @@ from ostinato.patterns.runtime.engine import Engine, Statistics
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.incremental.options import RuleStatistics
 from ostinato.rules.program import RuleProgram
-from ostinato.rules.syntax.nodes import RELATIONS, RELATIVE_TIMERS
+from ostinato.rules.syntax.nodes import PERIODIC_TIMERS, RELATIONS, RELATIVE_TIMERS
 from ostinato.sql.query import SqlQuery
 from ostinato.xseq.query import XSeqQuery
 from ostinato.xseq.syntax.nodes import Axis
@@ -278,7 +278,7 @@ def test_every_public_name_statistic_and_limit_is_documented() -> None:
 
 def test_every_timer_and_relation_is_documented() -> None:
     rules = (ROOT / "docs" / "rules.md").read_text(encoding="utf-8")
-    assert [name for name in (*RELATIVE_TIMERS, *RELATIONS) if f"`{name}`" not in rules] == []
+    assert [name for name in (*RELATIVE_TIMERS, *PERIODIC_TIMERS, *RELATIONS) if f"`{name}`" not in rules] == []
 
 
 def test_every_axis_and_limit_of_documents_is_documented() -> None:

@@ -10,9 +10,10 @@ from ostinato.core.options import check_limits
 @dataclass(frozen=True, kw_only=True)
 class RuleLimits:
     """rounds: how many rounds a recursion may take if it makes new values, and so may never end. (A recursion that only
-    passes values on always ends.)"""
+    passes values on always ends.) periods: how many times a periodic timer may go off in a table, or at once live."""
 
     rounds: int = 10_000
+    periods: int = 1_000_000
 
     def __post_init__(self) -> None:
         check_limits(self)

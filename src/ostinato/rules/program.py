@@ -104,7 +104,7 @@ class RuleProgram:
         document
             A column whose JSON or XML texts are the events themselves.
         limits
-            Bounds on recursion, for tables.
+            Bounds on recursion and periodic timers, for tables.
         lateness, on_late, buckets, longest, metrics
             For Spark streams only: see `ostinato.spark.detect_rules`.
 
@@ -176,15 +176,15 @@ class RuleProgram:
         schema
             The columns, as a pyarrow.Schema; without it the first batch says what they are.
         limits
-            Bounds on recursion.
+            Bounds on recursion and periodic timers.
         """
         from ostinato.rules.incremental.engine import RuleEngine
         from ostinato.rules.incremental.options import RuleOptions
 
         columns = _options(begin=begin, end=end, time=time, type=type, document=document)
         most = inf if longest is None else parse_delay(longest, "longest")
-        rounds = _check_limits(limits).rounds
-        options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most, rounds)
+        known = _check_limits(limits)
+        options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most, known.rounds, known.periods)
         return RuleEngine(self.program, self.text, options, schema, plan=self._plan)
 
     def explain(

@@ -19,17 +19,23 @@ from ostinato.rules.semantics.fixpoint import derived_events
 from ostinato.rules.semantics.shown import shown_events
 from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.nodes import NormalRule
+from ostinato.rules.terms.event import IntervalEvent
 from support.derived import comparable_events, events_in
 from support.generators.rules import DERIVED, SCHEMA, Strata, cases, events_of, program
 from support.generators.terms import NESTED_SCHEMA, Row
 
 pytestmark = pytest.mark.slow
 
+MICRO = 1_000_000  # ticks of a second, as engines count them
 _quiet = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def _rules(strata: Strata) -> RuleProgram:
     return ostinato.rules(program_text(program(strata)))
+
+
+def _in_seconds(event: IntervalEvent) -> IntervalEvent:
+    return IntervalEvent(int(event.begin / MICRO), int(event.end / MICRO), event.term)
 
 
 def _normal(strata: Strata) -> list[NormalRule]:
@@ -68,9 +74,10 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     # Children of derived events stand in the order of the answer's columns, not of each head (docs/rules.md).
     assume(not any(f"{label} [" in rules.text for label in DERIVED))
     whole = _whole(rules, pa.Table.from_pylist(rows, schema=schema))
-    incoming = events_of(rows)
-    shown = shown_events(_normal(strata), derived_events(strata, incoming, ticks_per_second=1), ticks_per_second=1)
-    assert comparable_events(events_in(whole)) == comparable_events(shown)
+    incoming = events_of(rows, MICRO)
+    derived = derived_events(strata, incoming, ticks_per_second=MICRO)
+    shown = shown_events(_normal(strata), derived, ticks_per_second=MICRO)
+    assert comparable_events(events_in(whole)) == comparable_events(map(_in_seconds, shown))
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
     chunk, few = data.draw(st.sampled_from([1, 3, 256])), data.draw(st.sampled_from([0, 2, 16]))
     with patch.object(state, "CHUNK", chunk), patch.object(state, "FEW_ROWS", few):  # events of a step, rows of a group
@@ -94,9 +101,12 @@ def test_nested_events(case: tuple[Strata, list[Row]], data: Any) -> None:
 @settings(_quiet, max_examples=12)
 @given(cases(), st.integers(0, 70))
 def test_temporal_preservation(case: tuple[Strata, list[Row]], now: int) -> None:
-    """Theorem 0.1: to know what ends up to now, it is enough to know what came in up to now."""
+    """Theorem 0.1: to know what ends up to now, it is enough to know what came in up to now.
+
+    That time has come to now is an event too, by which periodic timers go off.
+    """
     strata, rows = case
-    rules = _rules(strata)
+    rules, rows = _rules(strata), [*rows, {"type": "z", "begin": now, "end": now}]
     every = events_in(_whole(rules, pa.Table.from_pylist(rows, schema=SCHEMA)))
     known = [row for row in rows if row["end"] <= now]
     early = events_in(rules.detect(pa.Table.from_pylist(known, schema=SCHEMA)))

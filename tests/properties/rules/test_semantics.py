@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ostinato.rules.plan.check import check_program
@@ -11,6 +11,7 @@ from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
 from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax.format import program_text
+from ostinato.rules.syntax.nodes import PeriodicTimer
 from ostinato.rules.syntax.parse import parse
 from support.generators.rules import Strata, cases, events_of, program, programs
 from support.generators.terms import Row
@@ -18,6 +19,11 @@ from support.generators.terms import Row
 pytestmark = pytest.mark.slow
 
 Case = tuple[Strata, list[Row]]
+
+
+def _periodic(strata: Strata) -> set[str]:
+    timers = (timer for rules in strata for rule in rules for timer in rule.timers)
+    return {timer.kind for timer in timers if isinstance(timer, PeriodicTimer)}
 
 
 @settings(max_examples=40)
@@ -43,8 +49,12 @@ def test_the_strata_that_are_found_mean_the_same(case: Case) -> None:
 @settings(max_examples=40)
 @given(cases() | cases(nested=True))
 def test_the_fixpoint_is_a_model(case: Case) -> None:
-    """Definition 0.8: it holds what came in, and no rule of any stratum makes anything that it does not hold."""
+    """Definition 0.8: it holds what came in, and no rule of any stratum makes anything that it does not hold.
+
+    But for periodic timers, which last as long as what comes in.
+    """
     strata, rows = case
+    assume(not _periodic(strata))
     events = events_of(rows)
     model = fixpoint(strata, events, ticks_per_second=1)
     assert events <= model
@@ -54,9 +64,12 @@ def test_the_fixpoint_is_a_model(case: Case) -> None:
 @settings(max_examples=30)
 @given(cases() | cases(nested=True), st.integers(0, 70))
 def test_temporal_preservation(case: Case, now: int) -> None:
-    """Theorem 0.1: what has happened until now follows from what has come in until now."""
+    """Theorem 0.1: what has happened until now follows from what has come in until now.
+
+    That time has come to now is an event too, by which periodic timers go off.
+    """
     strata, rows = case
-    events = events_of(rows)
+    events = events_of([*rows, {"type": "z", "begin": now, "end": now}])
     until = [event for event in events if event.end <= now]
     early = {event for event in derived_events(strata, until, ticks_per_second=1) if event.end <= now}
     assert {event for event in derived_events(strata, events, ticks_per_second=1) if event.end <= now} == early
@@ -65,7 +78,9 @@ def test_temporal_preservation(case: Case, now: int) -> None:
 @settings(max_examples=40)
 @given(cases())
 def test_ticks_are_only_a_scale(case: Case) -> None:
+    """But where windows end a tick before the next."""
     strata, rows = case
+    assume("tumbling" not in _periodic(strata))
     seconds = derived_events(strata, events_of(rows), ticks_per_second=1)
     finer = derived_events(strata, events_of(rows, 1_000), ticks_per_second=1_000)
     assert {(event.begin * 1_000, event.end * 1_000, event.term) for event in seconds} == {

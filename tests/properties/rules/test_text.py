@@ -171,6 +171,12 @@ atoms: st.SearchStrategy[n.Body] = st.one_of(
     st.builds(n.CelPattern, names, texts, matches),
     st.builds(n.RelativeTimer, names, st.sampled_from(n.RELATIVE_TIMERS), names, durations),
     st.builds(n.AbsoluteTimer, names, times, times) | st.builds(n.AbsoluteTimer, names, isos, isos),
+    st.builds(
+        n.PeriodicTimer,
+        names,
+        st.sampled_from(n.PERIODIC_TIMERS),
+        st.builds(n.Duration, st.integers(1, 10**18)),
+    ),
     st.builds(n.While, names, elements, st.just(True)),
     st.builds(n.While, names, elements, st.just(False), bindings, bindings),
 )

@@ -291,3 +291,15 @@ def test_a_document_that_cannot_be_read(spark: Any) -> None:
     with pytest.raises((PySparkException, Py4JJavaError)) as caught:  # the latter where two stages fail at once
         ost.rules(DOCUMENTS).detect(spark.createDataFrame(rows), document="text").collect()
     assert str(describe_failure(caught.value)).startswith("bad JSON at line 1, column 2")
+
+
+def test_rules_of_a_label_that_nest_other_fields(spark: Any) -> None:
+    """Spark casts no structs that have other fields."""
+    text = """
+        DETECT d { l { x { var K }, n { var V } } } ON event e: a {{ k {{ var K }}, v {{ var V }} }} END
+        DETECT d { l { y { var K } } } ON event e: b {{ k {{ var K }} }} END
+        DETECT f { all m { x { var V } } } ON event e: a {{ v {{ var V }} }} END
+        DETECT f { all m { y { var V } } } ON event e: b {{ v {{ var V }} }} END
+    """
+    rules = ost.rules(text)
+    assert shown(in_sql(rules, frame(spark, EVENTS, pieces=2)).toArrow()) == shown(rules.detect(EVENTS))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import ostinato as ost
@@ -15,7 +16,7 @@ from ostinato.rules.program import RuleProgram
 from ostinato.spark.failures import describe_failure
 from ostinato.spark.rules.explain import explain_rules
 from support.spark.patterns import FOREVER, START, Feed, cut, shuffled
-from support.spark.rules import ALL, DOCUMENTS, PROGRAMS, SCHEMA, documents, events, shown
+from support.spark.rules import DOCUMENTS, PROGRAMS, SCHEMA, documents, events, shown
 
 EVENTS = events(4, 90)
 END = pa.Table.from_pylist([{"begin": FOREVER, "end": FOREVER}], SCHEMA)
@@ -58,12 +59,25 @@ def table(*rows: dict[str, Any]) -> pa.Table:
 @pytest.mark.usefixtures("two_parts")
 def test_all_operators(spark: Any, tmp_path: Path) -> None:
     """Cut anywhere, and shuffled inside each batch; on from a checkpoint after the first of them."""
-    rules = ost.rules(ALL)
+    rules = ost.rules("\n".join(text for name, text in PROGRAMS.items() if name != "periodic"))
     first, second = (shuffled(piece, seed=1) for piece in cut(EVENTS, [47]))
     feed = Feed(spark, tmp_path, SCHEMA).add(first)
     run(feed, rules, buckets=2)
     run(feed.add(second, END), rules, buckets=2)
     assert shown(found(feed)) == shown(rules.detect(EVENTS))
+
+
+@pytest.mark.usefixtures("two_parts")
+def test_periodic_timers(spark: Any, tmp_path: Path) -> None:
+    """They go off as the watermark passes, also where no event comes to their rules."""
+    rules, last = ost.rules(PROGRAMS["periodic"]), table(event("z", 500))
+    first, second = (shuffled(piece, seed=1) for piece in cut(EVENTS, [47]))
+    feed = Feed(spark, tmp_path, SCHEMA).add(first)
+    run(feed, rules, buckets=2)
+    run(feed.add(second, last), rules, buckets=2)
+    wanted = rules.detect(pa.concat_tables([EVENTS, last]))
+    end = pa.scalar(START + timedelta(seconds=500), SCHEMA.field("end").type)
+    assert shown(found(feed)) == shown(wanted.filter(pc.less(wanted["end"], end)))
 
 
 def test_late_rows(spark: Any, tmp_path: Path) -> None:

@@ -67,7 +67,6 @@ def events_of(rows: Sequence[Row], ticks_per_second: int = 1) -> frozenset[Inter
 # Programs -------------------------------------------------------------------------------------------------------------
 
 Strata = list[list[n.NormalRule]]
-Timer = n.RelativeTimer | n.AbsoluteTimer
 
 
 @st.composite
@@ -287,7 +286,9 @@ class _Writer:
         def grow(rule: n.NormalRule) -> n.NormalRule:
             if pick(self.draw, *[False] * 9, True):
                 begin = self.draw(st.integers(0, 40))
-                timer: Timer = n.AbsoluteTimer(ident, begin, begin + pick(self.draw, 20, 5, 0))
+                timer: n.Timer = n.AbsoluteTimer(ident, begin, begin + pick(self.draw, 20, 5, 0))
+            elif pick(self.draw, *[False] * 7, True):
+                timer = n.PeriodicTimer(ident, pick(self.draw, *n.PERIODIC_TIMERS), _duration(pick(self.draw, 10, 25)))
             else:
                 kind, anchor = pick(self.draw, *n.RELATIVE_TIMERS), pick(self.draw, *_idents(rule))
                 timer = n.RelativeTimer(ident, kind, anchor, _duration(pick(self.draw, 5, 2, 10, 20)))

@@ -149,6 +149,12 @@ PROGRAMS = {
     """,
 }
 
+PROGRAMS["periodic"] = """
+    DETECT per_window { k { var K }, n { count(all var V) } }
+    ON and { event w: timer:tumbling [10 sec], while w: collect event e: a {{ k {{ var K }}, v {{ var V }} }} } END
+    DETECT silence { ended { end(h) } }
+    ON and { event p: timer:every [4 sec], event h: timer:from-end-backward [event p, 2 sec], while h: not b {{ }} } END
+"""
 PROGRAMS["outputs"] = """
     PRIVATE DETECT many { k { var K }, v { var V } } ON event i: a {{ k {{ var K }}, v {{ var V }} }} END
     DETECT few { k { var K }, v { var V } } AT MOST 1 PER 10 sec PER var K

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ostinato.core.units import duration_text
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.format import condition_text, construct_text, term_text
@@ -54,6 +55,8 @@ def _inline(node: cera.Node) -> str:
     if isinstance(node, _Unary):
         return f"{_head(node)}({_inline(node.input)})"
     if isinstance(node, cera.Match):
+        if isinstance(node.stream, cera.PeriodicStream):
+            return f"X[ {node.ident}: {node.stream.kind}[{duration_text(node.stream.nanoseconds)}] ](E)"
         shown = term_text(node.term)
         term = f'cel "{node.stream.query}" {shown}' if isinstance(node.stream, cera.CelStream) else shown
         bound = "" if node.bound is None else f"var {node.bound} -> "

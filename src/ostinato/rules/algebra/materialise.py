@@ -87,7 +87,7 @@ class _Points:
         deployment, it is the same whatever else is deployed: snapshots have names."""
         if isinstance(node, cera.Match):
             is_name = isinstance(node.stream, str) and node.stream.isidentifier()
-            kind = node.stream if is_name else "pattern"
+            kind = node.stream if is_name else "timer" if isinstance(node.stream, cera.PeriodicStream) else "pattern"
         elif isinstance(node, cera.FixedStream):
             kind = "timer"
         else:

@@ -37,7 +37,16 @@ class CelStream:
     query: str
 
 
-Stream = str | CelStream  # what is matched: the events of a label, or the matches of a CEL query
+@dataclass(frozen=True)
+class PeriodicStream:
+    """The events of a periodic timer, as long as the stream lasts; `kind` is one of PERIODIC_TIMERS."""
+
+    kind: str
+    nanoseconds: int
+
+
+Source = CelStream | PeriodicStream
+Stream = str | Source  # what is matched: the events of a label, or of another source
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from itertools import islice, product
 
 from ostinato.rules.plan.outputs import copied_attributes, rate_limit
 from ostinato.rules.plan.strata import label_uses
-from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, NormalRule
+from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, NormalRule, PeriodicTimer
 
 _MOST = 1_000  # ways to choose a key that are looked at
 
@@ -22,7 +22,8 @@ Choice = Mapping[str, str]  # label -> the attribute whose value goes by
 
 @dataclass(frozen=True)
 class RuleUnit:
-    """Rules that are evaluated together. `rules` are their numbers, `labels` what they read; None: all, for a pattern.
+    """Rules that are evaluated together. `rules` are their numbers, `labels` what they read; None: all, for a
+    pattern or a periodic timer.
 
     `keys` are attributes of each label, as many of each: events that differ in one of them never meet. Without any, all
     events of the unit may meet.
@@ -62,8 +63,9 @@ def describe_units(units: Iterable[RuleUnit], unkeyed: str = "in one task") -> l
 
 def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice]) -> RuleUnit:
     members = list(rules)
-    patterns = any(isinstance(event, CelPattern) for rule in members for event in rule.events)
-    labels = None if patterns else frozenset(use.label for rule in members for use in label_uses(rule))
+    labels = (
+        None if any(map(_reads_all, members)) else frozenset(use.label for rule in members for use in label_uses(rule))
+    )
     chosen: list[Choice] = []
     for choice in choices:  # two variables in one attribute of some label say no more than one
         if all(attribute != other[label] for other in chosen for label, attribute in choice.items()):
@@ -92,7 +94,7 @@ def _derived_labels(rule: NormalRule, derived: Collection[str]) -> set[str]:
 
 def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collection[str]) -> list[Choice]:
     """The keys that the rule can go by: for each variable, attributes of its literals and its head."""
-    if not rule.events or any(isinstance(event, CelPattern) for event in rule.events):
+    if not rule.events or _reads_all(rule):
         return []
     derived = {other.head.label for other in component}
     literals = [query.term for query in (*rule.events, *rule.collects, *rule.negations)]
@@ -111,6 +113,11 @@ def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collectio
             ):
                 found.append(choice)
     return found
+
+
+def _reads_all(rule: NormalRule) -> bool:
+    """Whether events of any label and key matter: to a pattern, and to how long a periodic timer goes on."""
+    return any(isinstance(each, CelPattern | PeriodicTimer) for each in (*rule.events, *rule.timers))
 
 
 def _bound(term: Element, plain: Collection[str] | None) -> list[tuple[str, str]]:

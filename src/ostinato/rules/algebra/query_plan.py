@@ -11,7 +11,16 @@ from ostinato.errors import QueryError
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.rules.algebra.difference_bounds import DifferenceBounds, annotate_joins
 from ostinato.rules.algebra.materialise import materialise
-from ostinato.rules.algebra.nodes import CelStream, Construct, Match, Merge, Node, Plan, Stream
+from ostinato.rules.algebra.nodes import (
+    CelStream,
+    Construct,
+    Match,
+    Merge,
+    Node,
+    PeriodicStream,
+    Plan,
+    Stream,
+)
 from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
 from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
 from ostinato.rules.algebra.translate import translate
@@ -71,6 +80,8 @@ def plan_rules(
         if isinstance(stream, CelStream):
             window = parse(stream.query).window
             return longest + window.amount if window is not None and window.kind == "time" else inf
+        if isinstance(stream, PeriodicStream):
+            return stream.nanoseconds if stream.kind == "tumbling" else 0
         return durations.get(stream, longest)
 
     translated: list[TranslatedRule] = []

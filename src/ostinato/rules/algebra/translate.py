@@ -9,8 +9,10 @@ from ostinato.core.expressions import variables
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.grouping import aggregates_of, goes_by_time, is_on_group
-from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, RelativeTimer, While
+from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, PeriodicTimer, RelativeTimer, While
 from ostinato.rules.syntax.variables import used_times
+
+_ANY_TIME = n.Element("timer")
 
 
 def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
@@ -23,6 +25,11 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
         traced.append((match.ident, frozenset(match.schema.data)))
         node = match if node is None else cera.Join(node, match)
     for timer in rule.timers:
+        if isinstance(timer, PeriodicTimer):
+            match = periodic_match(timer)
+            traced.append((match.ident, frozenset()))
+            node = match if node is None else cera.Join(node, match)
+            continue
         stream = cera.TimerStream(timer) if isinstance(timer, RelativeTimer) else cera.FixedStream(timer)
         node = stream if node is None else cera.Join(node, stream)
     assert node is not None, "a rule without an event to begin with is refused when it is checked"
@@ -56,6 +63,10 @@ def event_match(query: EventQuery | CelPattern) -> cera.Match:
     if isinstance(query, CelPattern):
         return cera.Match(query.ident, query.term, cera.CelStream(query.query))
     return cera.Match(query.ident, query.term, query.term.label, query.bound)
+
+
+def periodic_match(timer: PeriodicTimer) -> cera.Match:
+    return cera.Match(timer.ident, _ANY_TIME, cera.PeriodicStream(timer.kind, timer.duration.nanoseconds))
 
 
 def _while_match(query: While, fresh: Iterator[str]) -> cera.Match:

@@ -24,12 +24,12 @@ from ostinato.rules.incremental.deployments import Deployments
 from ostinato.rules.incremental.event_rows import END, LABEL_COLUMN
 from ostinato.rules.incremental.migrate_state import adopt_points, migrate_state
 from ostinato.rules.incremental.options import RuleOptions, RuleStatistics
+from ostinato.rules.incremental.periodic import ENDED
 from ostinato.rules.incremental.quick_rows import FEW, QuickReader
 from ostinato.rules.incremental.saved_state import load_state, save_state
 from ostinato.rules.incremental.schema_evolution import conform_rows
 from ostinato.rules.incremental.steps import StepEvaluator
 from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
-from ostinato.rules.limits import RuleLimits
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
@@ -38,7 +38,7 @@ from ostinato.rules.runtime.times import TimeColumns
 from ostinato.rules.runtime.unknown_labels import missing_label_warnings
 from ostinato.rules.syntax.nodes import Ruleset
 
-_BEFORE, _AFTER = -(2**62), 2**62  # before and after all times
+_BEFORE, _AFTER = -ENDED, ENDED  # before and after all times
 # As texts, which are part of snapshots.
 _ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with rules.engine()"))
 _STOPPED = str(
@@ -344,9 +344,7 @@ class RuleEngine:
     def _bind(self, binding: StreamBinding) -> None:
         """Go on with this binding, which may be wider than the one before."""
         before = None if self._binding is None or (not self.events and self.now == _BEFORE) else self._steps
-        steps = StepEvaluator(
-            binding.program, RuleLimits(rounds=self.options.rounds), None if before is None else before.interned
-        )
+        steps = StepEvaluator(binding.program, self.options.limits, None if before is None else before.interned)
         steps.wait(binding.program.columns.read(binding.schema.empty_table()))
         if before is not None:
             migrate_state(steps, before, self.now)

@@ -35,6 +35,7 @@ def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None
         of = known.get(of_structure[name])
         points[name] = _point(name, of, after, before) if of in kept else _begin(name, after, now)
     after.restore(points, {}, now)
+    after.periodic.first, after.periodic.done = before.periodic.first, before.periodic.done
     _migrate_events(after, before)
     for stream, engine in before.engines.items():
         if engine.events and stream in after.engines:

@@ -61,7 +61,7 @@ class ArmPlanner:
         self.points.append(self.incoming)
         self.by_name: dict[str, PointPlan] = {}
         self.derived: dict[str, PointPlan] = {}
-        self.patterns: dict[cera.CelStream, PointPlan] = {}
+        self.sources: dict[cera.Source, PointPlan] = {}
         self.in_group = False  # whether arms are written inside of a group, where no Python can run
         self.place = self.since = 0
         self.moving: frozenset[str] = frozenset()
@@ -150,8 +150,8 @@ class ArmPlanner:
     def _match(self, point: PointPlan, node: cera.Match) -> None:
         found = self.types.match_plans[point.name]
         attributes = self.types.attributes[node.stream]
-        if isinstance(node.stream, cera.CelStream):
-            self._match_derived(point, node, self.pattern_point(node.stream), attributes.types)
+        if not isinstance(node.stream, str):
+            self._match_derived(point, node, self.source_point(node.stream), attributes.types)
             return
         label, incoming = self.events.label(node.stream), self.events.incoming
         if is_flat(found):
@@ -174,14 +174,14 @@ class ArmPlanner:
             derived = self.types.derived[node.stream]
             self._match_derived(point, node, self.derived_point(node.stream), derived)
 
-    def pattern_point(self, stream: cera.CelStream) -> PointPlan:
-        """The matches of a CEL query."""
-        if stream not in self.patterns:
+    def source_point(self, stream: cera.Source) -> PointPlan:
+        """The events of a source that is not what comes in or is derived."""
+        if stream not in self.sources:
             kinds = self.types.attributes[stream].types
             point = self.scratch(("begin", "end", *kinds), (pa.int64(), pa.int64(), *kinds.values()))
             point.waits, point.ends = True, (1,)  # each until the step that it ends in
-            self.patterns[stream] = point
-        return self.patterns[stream]
+            self.sources[stream] = point
+        return self.sources[stream]
 
     def _match_derived(self, point: PointPlan, node: cera.Match, source: PointPlan, kinds: Mapping[str, Kind]) -> None:
         found = self.types.match_plans[point.name]

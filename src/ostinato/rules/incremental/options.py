@@ -11,13 +11,18 @@ from ostinato.rules.limits import RuleLimits
 
 @dataclass(frozen=True)
 class RuleOptions:
-    """The options of a run. `lateness` and `longest` are in nanoseconds; `rounds` is that of RuleLimits."""
+    """The options of a run. `lateness` and `longest` are in nanoseconds, `rounds` and `periods` those of RuleLimits."""
 
     columns: dict[str, str | None]
     lateness: int | None = 0  # None: events wait for `advance`
     on_late: OnLate = "count"
     longest: float = inf
     rounds: int = RuleLimits.rounds
+    periods: int = RuleLimits.periods
+
+    @property
+    def limits(self) -> RuleLimits:
+        return RuleLimits(rounds=self.rounds, periods=self.periods)
 
 
 @dataclass(frozen=True)

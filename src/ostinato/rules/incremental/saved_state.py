@@ -48,6 +48,9 @@ def save_state(
     if steps.unseen is not None:
         tables["unseen"] = steps.unseen.combine_chunks()
     meta = {"labels": list(live.events.labels), "event columns": [list(key) for key in live.events.columns]}
+    timers = steps.periodic
+    if timers.done is not None:
+        meta["periods"] = [timers.first, min(timers.done, now)]
     return meta, arrays, tables
 
 
@@ -60,6 +63,8 @@ def load_state(steps: StepEvaluator, saved: Snapshot, now: int) -> None:
     if "values" not in saved.tables:
         _load_tables(steps, saved, patterns, now)
         return
+    if "periods" in saved.meta:
+        steps.periodic.first, steps.periodic.done = saved.meta["periods"]
     interned = steps.interned
     texts = saved.tables["values"]["value"].to_pylist()
     numbers = np.array([*(interned.number(untag(text)) for text in texts), NULL], np.int64)

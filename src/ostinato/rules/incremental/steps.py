@@ -14,6 +14,7 @@ from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.codes import encode_column
 from ostinato.rules.incremental.event_rows import END
 from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.periodic import PeriodicTimers
 from ostinato.rules.incremental.state import LiveProgram, TooManyRoundsError
 from ostinato.rules.limits import RuleLimits
 from ostinato.rules.relational.sql_program import SqlProgram
@@ -29,6 +30,7 @@ class StepEvaluator:
         self.live = LiveProgram(self.program, self.interned, limits.rounds)
         self.engines = {stream: pattern.engine() for stream, pattern in bound.patterns.items()}
         self.reads_all = bool(self.engines)  # a pattern may read events of any label
+        self.periodic = PeriodicTimers(bound.periods, limits)
         self.unseen: pa.Table | None = None  # the events that wait, for patterns
 
     # Deployments
@@ -75,6 +77,9 @@ class StepEvaluator:
 
     def advance(self, now: int) -> None:
         """Let time go on to `now`. Where it fails, it is as if it had stopped before, if `is_undoable`."""
+        if self.periodic.periods:
+            for stream, times in self.periodic.until(now, self.live.now, self.waiting[:, END]):
+                self.live.add(self.live.planner.source_point(stream), times)
         if self.engines:
             self._match_patterns(now)
         try:
@@ -97,7 +102,8 @@ class StepEvaluator:
 
     @property
     def due(self) -> int | None:
-        return self.live.due
+        ticks = [tick for tick in (self.live.due, self.periodic.due(self.waiting[:, END])) if tick is not None]
+        return min(ticks, default=None)
 
     @property
     def is_undoable(self) -> bool:
@@ -117,7 +123,7 @@ class StepEvaluator:
                 encode_column(matches[attributes.columns[name]], kind, self.interned)
                 for name, kind in attributes.types.items()
             ]
-            self.live.add(self.live.planner.pattern_point(stream), np.stack(columns, axis=1))
+            self.live.add(self.live.planner.source_point(stream), np.stack(columns, axis=1))
 
     # Saving
 

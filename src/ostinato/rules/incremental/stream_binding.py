@@ -10,7 +10,6 @@ from functools import cached_property
 import pyarrow as pa
 
 from ostinato.errors import DataError, Message, Option, QueryError, did_you_mean
-from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.algebra.plan_changes import plan_beside, plan_without
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.incremental.deployments import Deployments
@@ -192,7 +191,7 @@ class StreamBinding:
         kinds = self.program.columns.attributes.types
         held = [name for name, kind in kinds.items() if kind is not TERM and signed_type(kind) != kind]
         plans = self.program.sql.plan_types.match_plans.values() if held else []
-        read = [each.reads for each in plans if not isinstance(each.match.stream, CelStream)]
+        read = [each.reads for each in plans if isinstance(each.match.stream, str)]
         return [name for name in held if any(name in names for names in read)]
 
     @cached_property

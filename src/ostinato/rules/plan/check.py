@@ -110,7 +110,7 @@ class _Branch:
 
     def check_idents(self) -> None:
         rule = self.rule
-        if not rule.events and not any(isinstance(timer, n.AbsoluteTimer) for timer in rule.timers):
+        if not rule.events and all(isinstance(timer, n.RelativeTimer) for timer in rule.timers):
             raise QueryError(
                 f"rule {rule.number} ({rule.head.label}) has no event to begin with",
                 span=self.literals[0].span,
@@ -134,7 +134,7 @@ class _Branch:
         for timer in self.rule.timers:
             if isinstance(timer, n.RelativeTimer):
                 self._check_ident(timer.anchor, timer.span, "a timer can be anchored on", named)
-            else:
+            elif isinstance(timer, n.AbsoluteTimer):
                 _check_interval(timer)
 
     def check_whiles(self, named: frozenset[str]) -> None:

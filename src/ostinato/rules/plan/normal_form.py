@@ -58,7 +58,7 @@ def _together(parts: Sequence[_Branch]) -> _Branch:
 
 def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, ...]) -> n.NormalRule:
     whiles = [literal for literal in literals if isinstance(literal, n.While)]
-    timers = [literal for literal in literals if isinstance(literal, n.RelativeTimer | n.AbsoluteTimer)]
+    timers = [literal for literal in literals if isinstance(literal, n.Timer)]
     return n.NormalRule(
         rule.head,
         events=tuple(literal for literal in literals if isinstance(literal, n.EventQuery | n.CelPattern)),
@@ -74,13 +74,13 @@ def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, 
     )
 
 
-def _sorted(timers: Sequence[n.RelativeTimer | n.AbsoluteTimer]) -> tuple[n.RelativeTimer | n.AbsoluteTimer, ...]:
+def _sorted(timers: Sequence[n.Timer]) -> tuple[n.Timer, ...]:
     """Each timer after the one that it is anchored on, otherwise as written."""
-    done: list[n.RelativeTimer | n.AbsoluteTimer] = []
+    done: list[n.Timer] = []
     left = list(timers)
     while left:
         waiting = {timer.ident for timer in left}
-        ready = [timer for timer in left if isinstance(timer, n.AbsoluteTimer) or timer.anchor not in waiting]
+        ready = [timer for timer in left if not isinstance(timer, n.RelativeTimer) or timer.anchor not in waiting]
         if not ready:
             raise _circular([timer for timer in left if isinstance(timer, n.RelativeTimer)])
         done += ready

@@ -36,6 +36,12 @@ class Moment(exp.Expression, exp.Func):
     arg_types: ClassVar[dict[str, bool]] = {"this": True, "unit": True, "zone": True}
 
 
+class Widened(exp.Expression, exp.Func):
+    """A nested value in a type with more fields; both types are exp.DataType."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "source": True, "to": True}
+
+
 class Int64Sum(exp.Expression, exp.AggFunc):
     """The sum of whole numbers; NULL where it does not fit 64 bits."""
 
@@ -117,6 +123,34 @@ def _element(function: str) -> Any:
     return lambda generator, node: f"{function}({generator.sql(node, 'this')}, {generator.sql(node, 'place')})"
 
 
+def _duck_widened(generator: Any, node: Widened) -> str:
+    return f"CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
+
+
+def _spark_widened(generator: Any, node: Widened) -> str:
+    """Spark casts no structs that differ in their fields: they are built anew, field by field."""
+
+    def widened(text: str, source: exp.DataType, to: exp.DataType, depth: int) -> str:
+        if source == to:
+            return text
+        if source.this == to.this == exp.DType.ARRAY:
+            inner = widened(f"each{depth}", source.expressions[0], to.expressions[0], depth + 1)
+            return f"TRANSFORM({text}, each{depth} -> {inner})"
+        if source.this == to.this == exp.DType.STRUCT:
+            known = {field.name: field.args["kind"] for field in source.expressions}
+            fields = []
+            for field in to.expressions:
+                name, kind = generator.sql(field, "this"), field.args["kind"]
+                value = f"CAST(NULL AS {generator.sql(kind)})"
+                if field.name in known:
+                    value = widened(f"{text}.{name}", known[field.name], kind, depth)
+                fields.append(f"{value} AS {name}")
+            return f"CASE WHEN {text} IS NOT NULL THEN STRUCT({', '.join(fields)}) END"
+        return f"CAST({text} AS {generator.sql(to)})"
+
+    return widened(generator.sql(node, "this"), node.args["source"], node.args["to"], 0)
+
+
 def _spark_try_cast(generator: Any, node: exp.TryCast) -> str:
     """sqlglot writes a plain CAST, which stops the query where a text is no number."""
     return f"TRY_CAST({generator.sql(node, 'this')} AS {generator.sql(node, 'to')})"
@@ -157,6 +191,7 @@ class _DuckGenerator(DuckDBGenerator):
         Deviation: _deviation,
         Median: _median("QUANTILE_DISC({}, 0.5)"),
         Moment: _duck_moment,
+        Widened: _duck_widened,
     }
 
 
@@ -170,6 +205,7 @@ class _SparkGenerator(SparkGenerator):
         Deviation: _deviation,
         Median: _median("PERCENTILE_DISC(0.5) WITHIN GROUP (ORDER BY {})"),
         Moment: _spark_moment,
+        Widened: _spark_widened,
         exp.TryCast: _spark_try_cast,
     }
 

@@ -30,7 +30,7 @@ from ostinato.rules.relational.match_plan import FlatMatch, MatchPlan
 from ostinato.rules.relational.plan_types import PlanTypes
 from ostinato.rules.relational.sql_names import ColumnNames, matched_table, new_table, stream_table
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.nodes import AbsoluteTimer, RelativeTimer
+from ostinato.rules.syntax.nodes import AbsoluteTimer, PeriodicTimer, RelativeTimer, Timer
 
 BUCKET = "#bucket"
 MAX_TICK = 2**61  # ticks; beyond it sums of times might not fit 64 bits
@@ -61,7 +61,7 @@ class SqlGenerator:
         """Whole ticks of a bound: differences of times are whole, so that rounding down loses nothing."""
         return nanoseconds * self.ticks_per_second // SECOND
 
-    def exact_ticks(self, timer: RelativeTimer) -> int:
+    def exact_ticks(self, timer: RelativeTimer | PeriodicTimer) -> int:
         amount, rest = divmod(timer.duration.nanoseconds * self.ticks_per_second, SECOND)
         if rest:
             reason = f"{timer.duration.text} is finer than the times of the events"
@@ -240,10 +240,10 @@ class SqlGenerator:
     def _moment(self, moment: float | str) -> Sql:
         return exp.cast(integer(self.ticks(absolute_nanoseconds(moment))), "bigint")
 
-    def check_timers(self, timers: Iterable[RelativeTimer | AbsoluteTimer]) -> None:
+    def check_timers(self, timers: Iterable[Timer]) -> None:
         """Raise QueryError for a timer that the clock of the events cannot show."""
         for timer in timers:
-            if isinstance(timer, RelativeTimer):
+            if not isinstance(timer, AbsoluteTimer):
                 self.exact_ticks(timer)
                 continue
             for moment in (timer.begin, timer.end):

@@ -73,11 +73,11 @@ class PlanTypes:
 def infer_types(
     plan: RulePlan,
     incoming: Attributes,
-    patterns: Mapping[cera.CelStream, Attributes],
+    sources: Mapping[cera.Source, Attributes],
     moment: Kind,
     beside: PlanTypes | None = None,
 ) -> PlanTypes:
-    """`patterns`: what the matches of each CEL query hold; `moment`: what the times of events are as values; `beside`:
+    """`sources`: what the events of other sources hold; `moment`: what the times of events are as values; `beside`:
     the types of rules which read nothing of these, and are among the types that are found.
 
     Raises QueryError where a rule cannot fit the events.
@@ -96,7 +96,7 @@ def infer_types(
                 later.append(definition)
                 continue
             try:
-                _infer_definition(types, definition, incoming, patterns, named)
+                _infer_definition(types, definition, incoming, sources, named)
                 patient = True
             except QueryError as error:
                 # What a recursive rule reads may be known only once another rule of its group is bound.
@@ -119,13 +119,13 @@ def _infer_definition(
     types: PlanTypes,
     definition: cera.Definition,
     incoming: Attributes,
-    patterns: Mapping[cera.CelStream, Attributes],
+    sources: Mapping[cera.Source, Attributes],
     named: frozenset[str],
 ) -> None:
     node = definition.node
     if isinstance(node, cera.Match):
-        if isinstance(node.stream, cera.CelStream):
-            attributes = patterns[node.stream]
+        if not isinstance(node.stream, str):
+            attributes = sources[node.stream]
         else:
             attributes = _label_attributes(types, node.stream, incoming, node.term.span)
         found = plan_match(node, attributes, named=definition.name in named)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ostinato.rules.algebra.nodes import CelStream, Stream
+from ostinato.rules.algebra.nodes import CelStream, PeriodicStream, Stream
 
 INCOMING = "E"  # all incoming events: #label, begin, end, attributes
 
@@ -35,7 +35,9 @@ def _unique(name: str, met: dict[str, str]) -> str:
 
 
 def stream_table(stream: Stream) -> str:
-    """The events of a label, or the matches of a CEL query."""
+    """The events of a label, or of another source."""
+    if isinstance(stream, PeriodicStream):
+        return f"T {stream.kind} {stream.nanoseconds}"
     return f"M {escape_case(stream.query)}" if isinstance(stream, CelStream) else f"E {escape_case(stream)}"
 
 

@@ -11,9 +11,10 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.rules.algebra.nodes import CelStream, Construct, Definition, Match, Point, walk
+from ostinato.rules.algebra.nodes import Construct, Definition, Match, Point, Source, walk
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.semi_naive import Rounds, is_finite, plan_rounds
+from ostinato.rules.relational.dialects import Widened
 from ostinato.rules.relational.expressions import Sql, column, constant, display_text, sql_type, table, tag_sql
 from ostinato.rules.relational.head_sql import construct_sql
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, is_nested
@@ -32,8 +33,8 @@ class RelationStore(Protocol):
     def match(self, name: str, stream: str, found: MatchPlan, attributes: Attributes) -> None:
         """Define `name` as what the matcher of terms finds in the stream."""
 
-    def pattern(self, name: str, stream: CelStream) -> None:
-        """Define `name` as the stream of the matches of a CEL query over incoming events."""
+    def source(self, name: str, stream: Source) -> None:
+        """Define `name` as a stream of its own: the matches of a CEL query, or the events of a periodic timer."""
 
     def count(self, name: str) -> int: ...
 
@@ -137,7 +138,7 @@ class SqlProgram:
             elif kind is TERM:
                 value = tag_sql(value, types[name])
             elif types[name] != kind:
-                value = exp.cast(value, sql_type(kind))
+                value = _converted(value, types[name], kind)
             shown.append(exp.alias_(value, wanted.columns[name], quoted=True))
         return shown
 
@@ -167,8 +168,10 @@ class SqlProgram:
                 value: Sql = column(columns[field.name]) if field.name in made else exp.Null()
                 if field.name in made and made[field.name] is TERM:
                     value = display_text(value)
-                elif made.get(field.name) != field.type:
+                elif field.name not in made:
                     value = exp.cast(value, sql_type(field.type))
+                elif made[field.name] != field.type:
+                    value = _converted(value, made[field.name], field.type)
                 shown.append(exp.alias_(value, field.name, quoted=True))
             name = exp.alias_(constant(label), "type", quoted=True)
             arms.append(exp.select(name, *_times(), *shown).from_(table(derived_table(label))))
@@ -189,8 +192,8 @@ def define(program: SqlProgram, store: RelationStore, definition: Definition, ma
         store.define(definition.name, construct_sql(generator, definition.name, node), kept=False)
         return
     if isinstance(node, Match):
-        if isinstance(node.stream, CelStream):
-            store.pattern(stream_table(node.stream), node.stream)
+        if not isinstance(node.stream, str):
+            store.source(stream_table(node.stream), node.stream)
         else:
             derived = node.stream in made
             store.define(stream_table(node.stream), program.stream_query(node.stream, derived=derived), kept=False)
@@ -199,6 +202,13 @@ def define(program: SqlProgram, store: RelationStore, definition: Definition, ma
             attributes = program.plan_types.attributes[node.stream]
             store.match(matched_table(definition.name), stream_table(node.stream), found, attributes)
     store.define(definition.name, generator.select(node), kept=definition.name in program.kept)
+
+
+def _converted(value: Sql, source: Kind, to: Kind) -> Sql:
+    """The value of a type as another one that holds as much."""
+    if is_nested(source) and is_nested(to):
+        return Widened(this=value, source=sql_type(source), to=sql_type(to))
+    return exp.cast(value, sql_type(to))
 
 
 def _times() -> list[Sql]:

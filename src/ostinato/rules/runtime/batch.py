@@ -24,9 +24,10 @@ def detect_table(
     """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core."""
     generator = bound.sql.generator
     events = bound.columns.read(rows)
-    store = DuckDBStore(connect(threads), generator.names, lambda stream: bound.patterns[stream].match_all(events))
+    most = limits or RuleLimits()
+    store = DuckDBStore(connect(threads), generator.names, lambda stream: bound.source_events(stream, events, most))
     store.provide(INCOMING, events)
-    answer = evaluate_program(bound.sql, store, limits, natively=True)
+    answer = evaluate_program(bound.sql, store, most, natively=True)
     derived = bound.answer(store.arrow(write_sql(answer, "duckdb")), ordered=ordered)
     shown = bound.sql.plan.outputs.limits
     return RateLimiter(shown, bound.columns.times).let_through(derived) if shown else derived

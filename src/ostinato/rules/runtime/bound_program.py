@@ -11,16 +11,19 @@ from typing import Any
 import pyarrow as pa
 
 from ostinato.errors import QueryError
-from ostinato.rules.algebra.nodes import CelStream, Match
+from ostinato.rules.algebra.nodes import CelStream, Match, PeriodicStream, Source
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.algebra.time_relations import SECOND
+from ostinato.rules.limits import RuleLimits
+from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.operators import SqlGenerator
 from ostinato.rules.relational.plan_types import infer_types, output_schema
 from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.pattern_stream import PatternStream
+from ostinato.rules.runtime.periods import Periods
 from ostinato.rules.runtime.required_columns import infer_time_type
-from ostinato.rules.syntax.nodes import RelativeTimer, Ruleset
+from ostinato.rules.syntax.nodes import AbsoluteTimer, PeriodicTimer, Ruleset, Timer
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,13 @@ class BoundProgram:
     columns: IncomingColumns
     whole_seconds: bool
     patterns: Mapping[CelStream, PatternStream]
+    periods: Mapping[PeriodicStream, Periods]
+
+    def source_events(self, stream: Source, events: pa.Table, limits: RuleLimits) -> pa.Table:
+        """All events of a source, over a whole stream."""
+        if isinstance(stream, CelStream):
+            return self.patterns[stream].match_all(events)
+        return self.periods[stream].of_events(events, limits)
 
     @cached_property
     def answer_schema(self) -> pa.Schema:
@@ -82,9 +92,14 @@ def bind_program(
         plan = plan_program(program, longest, since)
     ticks = columns.times.ticks_per_second
     try:
-        patterns = {each: PatternStream(each.query, columns.attributes, ticks) for each in _cel_streams(plan)}
+        sources = _sources(plan)
+        patterns = {
+            each: PatternStream(each.query, columns.attributes, ticks)
+            for each in sources
+            if isinstance(each, CelStream)
+        }
         moment = columns.times.answer_type(whole=in_whole_seconds(plan))
-        found = {each: stream.attributes for each, stream in patterns.items()}
+        found = {each: patterns[each].attributes if each in patterns else Attributes.of({}) for each in sources}
         types = infer_types(plan, columns.attributes, found, moment)
         definitions = {each.name: each.node for each in plan.query_plan.definitions}
         generator = SqlGenerator(types, ticks, definitions, near=near)
@@ -93,20 +108,26 @@ def bind_program(
         output_schema(types, plan.outputs.private)  # whether the columns of all labels go together
     except QueryError as error:
         raise error.within(text) from None
-    return BoundProgram(sql, columns, in_whole_seconds(plan), patterns)
+    periods = {
+        each: Periods(each, each.nanoseconds * ticks // SECOND) for each in sources if isinstance(each, PeriodicStream)
+    }
+    return BoundProgram(sql, columns, in_whole_seconds(plan), patterns, periods)
 
 
-def _cel_streams(plan: RulePlan) -> list[CelStream]:
+def _sources(plan: RulePlan) -> list[Source]:
     streams = [each.node.stream for each in plan.query_plan.definitions if isinstance(each.node, Match)]
-    return list(dict.fromkeys(each for each in streams if isinstance(each, CelStream)))
+    return list(dict.fromkeys(each for each in streams if not isinstance(each, str)))
 
 
 def in_whole_seconds(plan: RulePlan) -> bool:
     """Whether timers lead from whole seconds to whole seconds."""
     timers = [timer for each in plan.translated for timer in each.rule.timers]
-    return all(
-        timer.duration.nanoseconds % SECOND == 0
-        if isinstance(timer, RelativeTimer)
-        else isinstance(timer.begin, int) and isinstance(timer.end, int)
-        for timer in timers
-    )
+    return all(map(_has_whole_seconds, timers))
+
+
+def _has_whole_seconds(timer: Timer) -> bool:
+    if isinstance(timer, AbsoluteTimer):
+        return isinstance(timer.begin, int) and isinstance(timer.end, int)
+    if isinstance(timer, PeriodicTimer) and timer.kind == "tumbling":
+        return False  # it ends a tick before the next
+    return timer.duration.nanoseconds % SECOND == 0

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from ostinato.core import database
 from ostinato.errors import DataError
-from ostinato.rules.algebra.nodes import CelStream
+from ostinato.rules.algebra.nodes import Source
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
@@ -40,9 +40,9 @@ class DuckDBStore:
         self,
         connection: duckdb.DuckDBPyConnection,
         names: ColumnNames,
-        patterns: Callable[[CelStream], pa.Table] | None = None,
+        sources: Callable[[Source], pa.Table] | None = None,
     ) -> None:
-        self.connection, self.names, self._patterns = connection, names, patterns
+        self.connection, self.names, self._sources = connection, names, sources
         self._held: dict[str, pa.Table] = {}
         self._defined: dict[str, tuple[exp.Query, str]] = {}  # rounds of a recursion define the same again
 
@@ -64,9 +64,9 @@ class DuckDBStore:
         events = self.arrow(f"SELECT * FROM {quote_identifier(stream)}")
         self.provide(name, TermMatcher(found, attributes, self.names)(events))
 
-    def pattern(self, name: str, stream: CelStream) -> None:
-        assert self._patterns is not None
-        self.provide(name, self._patterns(stream))
+    def source(self, name: str, stream: Source) -> None:
+        assert self._sources is not None
+        self.provide(name, self._sources(stream))
 
     def count(self, name: str) -> int:
         return int(self.run(f"SELECT count(*) FROM {quote_identifier(name)}")[0][0])

@@ -47,7 +47,7 @@ class RequiredColumns:
             if isinstance(node.stream, CelStream):
                 names = required_attributes(compile_text(node.stream.query, "cel").query)
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
-            else:
+            elif isinstance(node.stream, str):
                 known = derived.get(node.stream, set())
                 for child in node.term.children:
                     for label, shape in _shapes(child):

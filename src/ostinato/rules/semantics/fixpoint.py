@@ -66,9 +66,11 @@ def fixpoint(
     `moment` is what the time of an event is as a value, from its seconds.
     """
     happening = frozenset(events)
+    ends = [event.end for event in happening]
+    lasts = (min(ends), max(ends)) if ends else None
     for rules in strata:
         for _ in range(max_rounds):
-            more = _Consequences(happening, patterns, ticks_per_second, moment).of(rules)
+            more = _Consequences(happening, patterns, ticks_per_second, moment, lasts).of(rules)
             if more <= happening:
                 break
             happening |= more
@@ -105,6 +107,7 @@ class _Consequences:
     patterns: Patterns
     ticks_per_second: int
     moment: Callable[[Fraction], Child]
+    lasts: tuple[int, int] | None  # the ends of the first and the last event that come in
 
     def of(self, rules: Iterable[n.NormalRule]) -> frozenset[IntervalEvent]:
         return frozenset(event for rule in rules for event in self._derive(rule))
@@ -191,19 +194,30 @@ class _Consequences:
                 for event, own in groups.items()
                 if (joined := _join(sigmas, own))
             ]
-        for trace, sigmas in traces:
-            for timer in rule.timers:
-                begin, end = self._timer(timer, trace)
-                if begin > end:
-                    break
-                trace = {**trace, timer.ident: IntervalEvent(begin, end, _TIMER)}
-            else:
-                yield trace, sigmas
+        for timer in rule.timers:
+            traces = [
+                ({**trace, timer.ident: IntervalEvent(begin, end, _TIMER)}, sigmas)
+                for trace, sigmas in traces
+                for begin, end in self._times(timer, trace)
+                if begin <= end
+            ]
+        yield from traces
 
     def _matching(self, query: n.EventQuery | n.CelPattern) -> Found:
         if isinstance(query, n.CelPattern):
             return self._found(query.term, None, self.patterns(query))
         return self._found(query.term, query.bound)
+
+    def _times(self, timer: n.Timer, trace: Trace) -> list[tuple[int, int]]:
+        if not isinstance(timer, n.PeriodicTimer):
+            return [self._timer(timer, trace)]
+        if self.lasts is None:
+            return []
+        length, (first, last) = self._ticks(timer.duration), self.lasts
+        begins = range(first // length * length, last + 1, length)  # of the periods from the first end to the last
+        if timer.kind == "tumbling":
+            return [(begin, begin + length - 1) for begin in begins]
+        return [(begin + length, begin + length) for begin in begins]
 
     def _timer(self, timer: n.RelativeTimer | n.AbsoluteTimer, trace: Trace) -> tuple[int, int]:
         """Figure 13, for every kind of timer."""

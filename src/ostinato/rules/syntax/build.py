@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 SPREADS = ("within", "apart-by")  # of a set of events
-_TIMERS = (*n.RELATIVE_TIMERS, "absolute")
+_TIMERS = (*n.RELATIVE_TIMERS, "absolute", *n.PERIODIC_TIMERS)
 _OTHERS = ("mode", "percentile", "quantile", "variance", "var")  # known elsewhere
 
 
@@ -246,16 +246,34 @@ class Builder(_Terms):
         if known == "absolute":
             fix = 'write [0, 60] in seconds, or ["2026-01-31T08:00", "2026-01-31T09:00"]'
             raise QueryError("timer:absolute takes when it begins and when it ends", span=span, fix=fix)
+        if known in n.PERIODIC_TIMERS:
+            raise _of_no_event(known, span)
         return n.RelativeTimer(unquote_name(ident), known, unquote_name(anchor), duration, span)
 
     def absolute_timer(
         self, span: Span, ident: Token, kind: Token, begin: int | float | str, end: int | float | str
     ) -> n.AbsoluteTimer:
         known = _timer(kind)
+        if known in n.PERIODIC_TIMERS:
+            raise _of_no_event(known, span)
         if known != "absolute":
             fix = f"write timer:{known} [event j, 12 sec]"
             raise QueryError(f"timer:{known} takes an event and a time", span=span, fix=fix)
         return n.AbsoluteTimer(unquote_name(ident), begin, end, span)
+
+    def periodic_timer(self, span: Span, ident: Token, kind: Token, duration: n.Duration) -> n.PeriodicTimer:
+        known = _timer(kind)
+        if known not in n.PERIODIC_TIMERS:
+            what = "when it begins and when it ends" if known == "absolute" else "an event and a time"
+            raise QueryError(
+                f"timer:{known} takes {what}",
+                span=span,
+                fix=f"write timer:{known} {'[0, 60]' if known == 'absolute' else f'[event j, {duration.text}]'}",
+            )
+        if not duration.nanoseconds:
+            fix = f"write, for example, timer:{known} [5 min]"
+            raise QueryError("a timer that goes off again needs a time until it does", span=span, fix=fix)
+        return n.PeriodicTimer(unquote_name(ident), known, duration, span)
 
     def instant(self, _: Span, *tokens: Token | None) -> int | float | str:
         *minus, token = tokens
@@ -319,6 +337,11 @@ def _timer(kind: Token) -> str:
     if known not in _TIMERS:
         raise QueryError(f"unknown timer `{kind}`", span=token_span(kind), fix=did_you_mean(known, _TIMERS))
     return known
+
+
+def _of_no_event(kind: str, span: Span) -> QueryError:
+    reason = f"timer:{kind} takes how long each time is, and nothing else"
+    return QueryError(reason, span=span, fix=f"write timer:{kind} [5 min]")
 
 
 def _check_unique(names: list[tuple[str, Span]]) -> None:

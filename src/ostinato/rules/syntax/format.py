@@ -63,6 +63,8 @@ def atom_text(atom: n.Atom) -> str:
     if isinstance(atom, n.RelativeTimer):
         spec = f"event {_ident(atom.anchor)}, {_duration(atom.duration)}"
         return f"event {_ident(atom.ident)}: timer:{atom.kind} [ {spec} ]"
+    if isinstance(atom, n.PeriodicTimer):
+        return f"event {_ident(atom.ident)}: timer:{atom.kind} [ {_duration(atom.duration)} ]"
     if isinstance(atom, n.AbsoluteTimer):
         times = ", ".join(_quote(time) if isinstance(time, str) else str(time) for time in (atom.begin, atom.end))
         return f"event {_ident(atom.ident)}: timer:absolute [ {times} ]"

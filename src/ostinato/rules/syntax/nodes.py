@@ -222,6 +222,22 @@ class AbsoluteTimer:
     span: Span = field(default=NOWHERE, compare=False)
 
 
+PERIODIC_TIMERS = ("every", "tumbling")
+
+
+@dataclass(frozen=True)
+class PeriodicTimer:
+    """`event i: timer:tumbling [5 min]`; `kind` is one of PERIODIC_TIMERS."""
+
+    ident: str
+    kind: str
+    duration: Duration
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Timer = RelativeTimer | AbsoluteTimer | PeriodicTimer
+
+
 @dataclass(frozen=True)
 class While:
     """`while i: not term`, `while i: collect term`, `while i: collect event w: term` (each event counts on its own).
@@ -296,7 +312,7 @@ class Disjunction:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-Atom = EventQuery | CelPattern | RelativeTimer | AbsoluteTimer | While
+Atom = EventQuery | CelPattern | Timer | While
 Body = Atom | Conjunction | Disjunction
 
 
@@ -356,7 +372,7 @@ class NormalRule:
 
     head: Make
     events: tuple[EventQuery | CelPattern, ...]
-    timers: tuple[RelativeTimer | AbsoluteTimer, ...] = ()
+    timers: tuple[Timer, ...] = ()
     collects: tuple[While, ...] = ()
     negations: tuple[While, ...] = ()
     where: tuple[Condition, ...] = ()

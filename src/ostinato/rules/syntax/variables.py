@@ -28,7 +28,7 @@ def optional_variables(literal: n.Atom) -> Names:
 
 
 def _binds_of(literal: n.Atom) -> Iterator[tuple[str, Span, bool]]:
-    if isinstance(literal, n.RelativeTimer | n.AbsoluteTimer):
+    if isinstance(literal, n.Timer):
         return
     if not isinstance(literal, n.CelPattern) and literal.bound is not None:
         yield literal.bound, literal.span, False

@@ -17,11 +17,12 @@ from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
 from ostinato.rules.runtime.pattern_stream import PatternStream
+from ostinato.rules.runtime.periods import Periods
 from ostinato.rules.runtime.times import MICRO
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.failures import raised_text
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.rules.task import DOCUMENT_SCHEMA, DocumentTask, EmbeddedPatternTask, TermTask
+from ostinato.spark.rules.task import DOCUMENT_SCHEMA, PERIODS, DocumentTask, EmbeddedPatternTask, PeriodTask, TermTask
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -112,6 +113,14 @@ def pattern_matches(events: DataFrame, pattern: PatternStream) -> DataFrame:
     types |= {pattern.attributes.columns[name]: kind for name, kind in pattern.attributes.types.items()}
     plain = PatternStream(pattern.query, pattern.incoming, pattern.ticks_per_second)  # without what it has compiled
     return map_in_arrow(events.repartition(1), EmbeddedPatternTask(plain), spark_type(pa.schema(types)))
+
+
+def periodic_times(events: DataFrame, periods: Periods) -> DataFrame:
+    """The times of a periodic timer over all events."""
+    from pyspark.sql import functions as f
+
+    ends = events.agg(f.min("end").alias("first"), f.max("end").alias("last"))
+    return map_in_arrow(ends, PeriodTask(periods), spark_type(PERIODS))
 
 
 # Answers --------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
-from ostinato.rules.algebra.nodes import CelStream
+from ostinato.rules.algebra.nodes import CelStream, Source
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.evaluate import evaluate_program
 from ostinato.rules.relational.kinds import Attributes
@@ -15,7 +15,7 @@ from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_names import INCOMING, ColumnNames
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.spark.columns import column
-from ostinato.spark.rules.columns import match_terms, pattern_matches, read_events
+from ostinato.spark.rules.columns import match_terms, pattern_matches, periodic_times, read_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,9 +75,12 @@ class SparkStore:
         made = self._made[self._latest[stream]]
         self.provide(name, match_terms(self._frame(made), found, attributes, self._names), made.weight)
 
-    def pattern(self, name: str, stream: CelStream) -> None:
+    def source(self, name: str, stream: Source) -> None:
         events = self._frame(self._made[self._latest[INCOMING]])
-        self.provide(name, pattern_matches(events, self.bound.patterns[stream]))
+        if isinstance(stream, CelStream):
+            self.provide(name, pattern_matches(events, self.bound.patterns[stream]))
+        else:
+            self.provide(name, periodic_times(events, self.bound.periods[stream]))
 
     def count(self, name: str) -> int:
         """Also keeps the relation: the next round reads it, and compares with it what it makes."""

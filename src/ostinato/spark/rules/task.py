@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.errors import DataError
+from ostinato.rules.limits import RuleLimits
 from ostinato.rules.plan.outputs import RateLimit
 from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
@@ -16,6 +17,7 @@ from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.batch import detect_table
 from ostinato.rules.runtime.ingest import LABEL, IncomingColumns, TermMatcher
 from ostinato.rules.runtime.pattern_stream import PatternStream
+from ostinato.rules.runtime.periods import Periods
 from ostinato.rules.runtime.rate_limits import RateLimiter
 from ostinato.rules.runtime.times import TimeColumns
 from ostinato.spark.rules.placement import UnitProgram, conform_answer
@@ -102,6 +104,21 @@ class TermTask:
         for batch in batches:
             rows = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
             yield from matcher(rows).to_batches()
+
+
+PERIODS = pa.schema({"begin": pa.int64(), "end": pa.int64()})
+
+
+@dataclass(frozen=True)
+class PeriodTask:
+    """The times of a periodic timer, from the ends of the first and the last event."""
+
+    periods: Periods
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            ends = pa.table({"end": pa.concat_arrays([column.cast(pa.int64()) for column in batch.columns])})
+            yield from self.periods.of_events(ends, RuleLimits()).to_batches(max_chunksize=_OUTPUT)
 
 
 @dataclass(frozen=True)
