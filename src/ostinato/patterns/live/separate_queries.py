@@ -15,16 +15,18 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
-from ostinato.core.reorder import ReleasedRows
+from ostinato.core.reorder import ReleasedRows, SingleRow
 from ostinato.errors import LimitError
 from ostinato.patterns.live.deadlines import Deadlines
 from ostinato.patterns.live.matches import Answers, QueryMatches
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.runtime.engine import Engine
+from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.single_events import SingleEvents
 
 Stop = Callable[[str, LimitError], None]
 MOST_NUMBERS = 1 << 12  # of a query, for which the wake index has codes
+_FEW_WOKEN, _SMALL_BATCH = 16, 1 << 12  # rows that are read one by one, of a batch of so many
 _MOST_PRECEDING = 4  # NOTs at the start, each of which doubles what an event may be
 
 
@@ -94,14 +96,56 @@ class SeparateQueries:
         place in the stream."""
         found = self._each(self._restless, lambda _, engine: engine.read_released(released))
 
+        columns: dict[str, list[Any]] = {}
+
         def read(name: str, engine: Engine) -> pa.Table:
-            return engine.read_released(released.pick(np.concatenate(woken[name]), first_place))
+            chosen = np.concatenate(woken[name])
+            if len(chosen) <= _FEW_WOKEN and len(released.rows) <= _SMALL_BATCH:
+                table = self._read_few(name, engine, released, chosen, first_place, columns)
+                if table is not None:
+                    return table
+            return engine.read_released(released.pick(chosen, first_place))
 
         found += self._each(woken, read)
         if self._clock is not None and self._waiting.first is not None:
             ticks = self._clock.ticks(released.rows[self._clock.column])
             found += self._pass_time(int(ticks.max()))
         return found
+
+    def _read_few(
+        self,
+        name: str,
+        engine: Engine,
+        released: ReleasedRows,
+        chosen: Int64,
+        first_place: int,
+        columns: dict[str, list[Any]],
+    ) -> pa.Table | None:
+        """The answer to rows that are read one by one; None where a row has to be read in Arrow. `columns` are those of
+        the rows, as far as they were needed."""
+        single = self._single_of(name, engine)
+        if single is None:
+            return None
+        for column in single.names:
+            if column not in columns:
+                columns[column] = released.rows[column].to_pylist()
+        seen: list[SingleRow] = []
+        for row in (chosen if released.order is None else released.order[chosen]).tolist():
+            values = {column: columns[column][row] for column in single.names}
+            event = single.see(values, int(released.positions[row]))
+            if event is None:
+                return None
+            seen.append(event)
+        found: list[Matches] = []
+        for event, place in zip(seen, chosen.tolist(), strict=True):
+            engine.read = first_place + place
+            found += single.read(event)
+        return engine.answer_single(found)
+
+    def _single_of(self, name: str, engine: Engine) -> SingleEvents | None:
+        if name not in self._single:
+            self._single[name] = SingleEvents.of(engine)
+        return self._single[name]
 
     def read_one(
         self,
@@ -117,9 +161,7 @@ class SeparateQueries:
         rows: list[pa.Table] = []
 
         def read(name: str, engine: Engine) -> pa.Table:
-            if name not in self._single:
-                self._single[name] = SingleEvents.of(engine)
-            single = self._single[name]
+            single = self._single_of(name, engine)
             event = single.see(values, position) if single is not None else None
             if single is not None and event is not None:
                 if name in self.numbers:

@@ -105,6 +105,7 @@ class Engine(EngineState):
         if matches is None:
             return None
         table = self._collect(map(self._answer, matches)) if matches else self._nothing
+        self._forget_alike()
         self._close_history()
         return table
 
@@ -128,9 +129,15 @@ class Engine(EngineState):
             table = self._answer(matches[0])
         else:
             table = self._collect(map(self._answer, matches))
+        self._forget_alike()
         if self.history.crowded:
             self._close_history()
         return table
+
+    def _forget_alike(self) -> None:
+        """Where nothing is hidden, matches look alike only if one event completes them."""
+        if self.distinct is not None and not self.compiled.hides_variables:
+            self.distinct.forget_all()
 
     def _is_small(self, matches: Matches) -> bool:
         """Whether matches are within all limits, surely."""
@@ -257,7 +264,7 @@ class Engine(EngineState):
         window = self.compiled.query.window
         if window is not None and window.kind == "time" and stream.ruler is not None:
             self.low = max(self.low, int(lower_bounds(stream.ruler, np.array([tick]), window.amount)[0]))
-            if self.newest < self.low and len(self.history.kept_positions):
+            if self.newest < self.low and self.history.keeps_rows:
                 self._close_history(prune=True)
         return table
 
@@ -286,7 +293,7 @@ class Engine(EngineState):
         if (deadline := self.next_deadline()) is not None:
             ticks.append(first_after(stream.clock, deadline))
         forgets = window is not None and window.kind == "time" and self.newest >= self.low
-        if forgets and window is not None and stream.ruler is not None and len(self.history.kept_positions):
+        if forgets and window is not None and stream.ruler is not None and self.history.keeps_rows:
             # What was read so far can be forgotten one window later.
             ticks.append(first_beyond(stream.ruler, self.newest, window.amount))
         return min(ticks, default=None)

@@ -172,12 +172,20 @@ class History:
         self._batch, self._selected, self.batch_positions = None, None, _NONE
 
     @property
+    def keeps_rows(self) -> bool:
+        """Whether there are any, but for the current batch."""
+        return bool(self._rows or self._parts or len(self._kept_positions))
+
+    @property
     def crowded(self) -> bool:
         """Whether twice as many rows are kept as were needed last."""
         return len(self._kept_positions) + self._part_rows + len(self._rows) >= self.next_prune
 
     def keep(self, live: Int64) -> None:
         """Forget all rows but those at the `live` positions."""
+        if not len(live):
+            self.load_only(self.schema.empty_table(), _NONE)
+            return
         if self._rows:
             self._settle_rows()
         if self._parts:  # mostly nothing of a batch is needed

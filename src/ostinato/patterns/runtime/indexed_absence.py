@@ -6,12 +6,12 @@ must have in common with them. For many events at a time they are arrays again (
 
 from __future__ import annotations
 
-import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import pairwise, repeat
+from operator import attrgetter, ge, gt, le, lt, ne
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,11 @@ from ostinato.patterns.runtime.history import PLACE, TIME, History
 from ostinato.patterns.runtime.matches import Matches
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "!=": operator.ne,
+    "<": lt,
+    "<=": le,
+    ">": gt,
+    ">=": ge,
+    "!=": ne,
 }
 Value = Callable[[str], Any]  # of an attribute of the event at hand
 _Bound = tuple[int, str]  # an attribute of a variable, by the symbol of that
@@ -170,6 +170,8 @@ class IndexedAbsence:
             return
         self.active = True
         arrays = self.arrays
+        if not len(arrays.matches):
+            return
         self._add_all(arrays.matches, arrays.ends.tolist(), arrays.starts.tolist())
         arrays.matches = Matches.none()
         for name in ("starts", "ends", "branches", "deciding", "groups", "places"):
@@ -179,22 +181,20 @@ class IndexedAbsence:
         """Put the matches back into the arrays."""
         if not self.active:
             return
-        arrays, waiting = self.arrays, [match for _, _, match in sorted(self._heap) if match.waits]
-        waiting.sort(key=lambda match: match.number)
-        count = len(waiting)
+        waiting = sorted((match for _, _, match in self._heap if match.waits), key=attrgetter("number"))
+        self.active, self._heap = False, []
+        if not waiting:
+            return  # the arrays are empty
+        for watch in self._watches:
+            watch.groups.clear()
+        arrays, count = self.arrays, len(waiting)
         arrays.matches = _as_matches(waiting, origin=-1)
         arrays.starts = np.array([match.start for match in waiting], np.int64)
         arrays.ends = np.array([match.end for match in waiting], np.int64)
         arrays.branches, arrays.deciding = np.zeros(count, np.int64), np.full(count, NEVER, np.int64)
         arrays.groups = np.arange(arrays.next_group, arrays.next_group + count)
         arrays.next_group += count
-        arrays.places = arrays.matches.positions
-        if count:
-            arrays.places = self.history.numbers(arrays.matches.positions, PLACE)
-        self.active = False
-        self._heap = []
-        for watch in self._watches:
-            watch.groups.clear()
+        arrays.places = self.history.numbers(arrays.matches.positions, PLACE)
 
     def add(self, matches: Matches, now: int) -> None:
         """Matches that an event completes, whose row is in the history."""

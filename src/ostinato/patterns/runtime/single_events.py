@@ -60,7 +60,7 @@ class SingleEvents:
         checks = [plain_check(field.type) for field in self.schema]
         self.checks: list[Check] = [check for check in checks if check is not None]
         self.plain = terms is not None and len(self.checks) == len(self.names) and len(self.recent) == len(found)
-        flags = [pa.field(index.recent.absence.column, pa.bool_()) for index in self.recent]
+        flags = [pa.field(recent.absence.column, pa.bool_()) for recent in stream.recent]
         self.codes = RowCodes(stream.encoder, pa.schema([*self.schema, *flags]), stream.binding.type)
         if self.plain:
             for index in self.recent:
@@ -72,7 +72,7 @@ class SingleEvents:
         self.tied = stream.ties is not None
         self.tick_of = plain_ticks(stream.clock) if stream.clock is not None else None
         window = engine.compiled.query.window
-        self.indexed = engine.indexed if engine.is_indexed else None
+        self.indexed = engine.indexed
         self.clock = stream.clock
         self.low_of = lower_bound_function(stream.ruler, window.amount) if stream.ruler and window else None
         self.waits = stream.clock is not None and engine.options.lateness != 0
@@ -82,7 +82,7 @@ class SingleEvents:
         """For an engine whose events can be read so."""
         compiled, stream = engine.compiled, engine.stream
         window = compiled.query.window
-        if not engine.is_plain and not engine.is_indexed:
+        if not engine.takes_few:
             return None
         if (stream.ties is not None and (compiled.contiguous or stream.recent)) or (
             window is not None and window.kind == "attribute"

@@ -35,7 +35,7 @@ class SmallBatches:
     def __init__(self, engine: EngineState, columns: BatchColumns) -> None:
         self.engine, self.reader = engine, BatchReader(columns, MOST_ROWS)
         window = engine.compiled.query.window
-        self.indexed = engine.indexed if engine.is_indexed else None
+        self.indexed = engine.indexed
         self.bound = columns.bound
         # Bounds along floats are a matter of rounding.
         self.measured = window.amount if window is not None and engine.stream.ruler and not columns.bound else None
@@ -97,13 +97,7 @@ def _columns(engine: EngineState) -> BatchColumns | None:
     if stream.recent:
         return None
     waits = stream.clock is not None and (engine.options.lateness != 0 or bool(stream.binding.order_by))
-    if (
-        not (engine.is_plain or engine.is_indexed)
-        or along
-        or waits
-        or stream.terms is not None
-        or len(stream.key_columns) > 1
-    ):
+    if not engine.takes_few or along or waits or stream.terms is not None or len(stream.key_columns) > 1:
         return None
     clock = stream.clock
     if clock is not None and storage_of(schema.field(clock.column).type) not in (layout.INTEGERS, layout.FLOATS):

@@ -98,10 +98,13 @@ class EngineState:
         return all(part is None for part in more) and not self.compiled.keeps_places
 
     @property
-    def is_indexed(self) -> bool:
-        """Whether few events at a time are read as by a plain query, and then shown to the matches that wait."""
-        more = (self.first, self.skips)
-        return self.indexed is not None and all(part is None for part in more)
+    def takes_few(self) -> bool:
+        """Whether few events at a time may be read by the matcher and nothing else: what it completes is the answer,
+        but for matches that look alike and for those that wait in an index."""
+        waits = self._waiting is not None
+        if self.first is not None or self.skips is not None or (waits and self.indexed is None):
+            return False
+        return waits or not self.compiled.keeps_places
 
     @property
     def waiting(self) -> WaitingMatches | None:
