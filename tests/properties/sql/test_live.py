@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 import ostinato as ost
 from ostinato.sql.live.engine import SqlEngine
+from support.generators import row_patterns
 from support.generators.draws import Draw, pick, rarely
 from support.generators.sql import clauses, tables
 
@@ -32,12 +34,12 @@ def outcome(query: Any, table: pa.Table) -> Any:
     return found.schema, contents(found)
 
 
-def pushed(query: Any, batches: list[Rows], restart: bool, **options: Any) -> Any:
-    engine = query.engine(schema=SCHEMA, **options)
+def pushed(query: Any, batches: Sequence[Rows | pa.Table], restart: bool, **options: Any) -> Any:
+    engine = query.engine(**{"schema": SCHEMA} | options)
     try:
         found = []
         for batch in batches:
-            found.append(engine.push(pa.Table.from_pylist(batch, SCHEMA)))
+            found.append(engine.push(batch if isinstance(batch, pa.Table) else pa.Table.from_pylist(batch, SCHEMA)))
             if restart:
                 engine = SqlEngine.restore(engine.snapshot())
         table = pa.concat_tables([*found, engine.flush()])
@@ -95,3 +97,19 @@ def test_rows_that_come_late(text: str, data: Rows, draw: st.DataObject) -> None
     order = sorted(range(len(data)), key=lambda place: arrival[place])
     batches = cut(draw.draw, [data[place] for place in order])
     assert pushed(query, batches, draw.draw(st.booleans()), lateness=3) == expected
+
+
+@settings(max_examples=50, deadline=None)
+@given(row_patterns.clauses(looks_back=True, uncommon=True), row_patterns.tables(), st.data())
+def test_texts_floats_and_what_only_duckdb_can_evaluate(clause: str, table: pa.Table, draw: st.DataObject) -> None:
+    clause = clause.replace("ts DESC", "ts").replace("ORDER BY y, ts", "ORDER BY ts, y")
+    query = ost.sql(f"SELECT * FROM t MATCH_RECOGNIZE ({clause})")
+    rows = table.sort_by("ts")
+    batches = [rows.slice(0, 0)]
+    for place in range(len(rows)):
+        last = rows.slice(place, 1)
+        batches = (
+            [*batches, last] if draw.draw(st.booleans()) else [*batches[:-1], pa.concat_tables([batches[-1], last])]
+        )
+    expected = outcome(query, rows)
+    assert pushed(query, batches, draw.draw(st.booleans()), schema=rows.schema) == expected

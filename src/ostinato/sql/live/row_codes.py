@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int32, Int64
 from ostinato.core.arrow import raw_values
+from ostinato.sql.live.arrow_conditions import PlainExpression, plain_column, plain_condition
 from ostinato.sql.live.bound_clause import BoundClause
 from ostinato.sql.live.code_book import CodeBook
 from ostinato.sql.live.text_order import Renumbered, TextOrder
@@ -42,6 +43,8 @@ class RowCodes:
         ]
         self.items = [f"CAST(({text}) AS BOOLEAN)" for text in conditions.local.values()]
         self.items += [f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns]
+        self.plain = [self._plain(item) for item in conditions.local.values()]
+        self.columns_of = [self._column(text, kind) for text, kind, _ in registers.columns]
         self.texts = TextOrder()
         self.texts.add(texts_of(conditions, bound.automaton))
         self.written: Values = {}
@@ -52,7 +55,7 @@ class RowCodes:
 
     def evaluate(self, rows: OrderedRows, chosen: Int64) -> Renumbered | None:
         """Evaluate rows, of which only some are new; tells when the numbers of texts have changed."""
-        found = self.bound.values.over(rows).evaluate(self.items) if self.items else []
+        found = self._values(rows)
         if chosen.size != rows.size:
             found = [column.take(pa.array(chosen)) for column in found]
         local = len(self.bound.conditions.local)
@@ -61,6 +64,40 @@ class RowCodes:
         renumbered = self._add_texts(columns)
         self.written = {"codes": codes, **self.columns(columns, chosen.size)}
         return renumbered
+
+    def _types(self) -> dict[str, pa.DataType]:
+        """Of the columns that expressions over a row name."""
+        values = self.bound.values
+        schema = values.rows.table.schema
+        kept = {name: schema.field(name).type for name in schema.names if name in values.rows.columns}
+        return kept | {name: column.type for name, column in values.columns.items()}
+
+    def _plain(self, text: str) -> PlainExpression | None:
+        return plain_condition(text, self._types(), self.bound.alias)
+
+    def _column(self, text: str, kind: Kind) -> str | None:
+        """The column that a register holds as it is."""
+        name = plain_column(text, self._types(), self.bound.alias)
+        simple = name is not None and not pa.types.is_dictionary(self._types()[name])
+        return name if simple and self.bound.values.types([text]) == [kind.type] else None
+
+    def _values(self, rows: OrderedRows) -> list[pa.Array]:
+        """The values of all items: DuckDB evaluates those that are not plain."""
+        if not self.items:
+            return []
+        values = self.bound.values.over(rows)
+        found: list[pa.Array | None] = [None] * len(self.items)
+        needed = {name for plain in self.plain if plain is not None for name in plain.names}
+        arrays = values.columns | {name: rows.column(name) for name in needed if name not in values.columns}
+        for place, plain in enumerate(self.plain):
+            found[place] = None if plain is None else plain(arrays)
+        for place, name in enumerate(self.columns_of, len(self.plain)):
+            if name is not None:
+                found[place] = values.columns[name] if name in values.columns else rows.column(name)
+        left = [place for place, column in enumerate(found) if column is None]
+        for place, column in zip(left, values.evaluate([self.items[place] for place in left]), strict=True):
+            found[place] = column
+        return [column for column in found if column is not None]
 
     def _add_texts(self, columns: list[pa.Array]) -> Renumbered | None:
         new: set[str] = set()
