@@ -17,6 +17,15 @@ from ostinato.errors import DataError
 
 MAGIC = b"OSTINATO"
 VERSION = 2
+PATTERN, PATTERNS, RULES, SQL, SCORER = "query", "live", "program", "sql", "model"
+# By the kind of a snapshot: whose state it is, and what restores it.
+_OWNERS = {
+    PATTERN: ("an Engine", "ostinato.Engine.restore"),
+    PATTERNS: ("a LiveEngine", "ostinato.Engine.restore"),
+    RULES: ("a RuleEngine", "ostinato.RuleEngine.restore"),
+    SQL: ("a SqlEngine", "ostinato.SqlEngine.restore"),
+    SCORER: ("a forecast's scorer", "restore of a scorer of the same model"),
+}
 _HEADER = struct.Struct("<8sHQI")  # magic, version, length of the JSON part, CRC-32 of all that follows the header
 
 
@@ -25,6 +34,18 @@ class Snapshot:
     meta: Mapping[str, Any]
     arrays: Mapping[str, npt.NDArray[Any]]
     tables: Mapping[str, pa.Table]
+
+    @property
+    def kind(self) -> str:
+        """Which engine took it; "" where that is none that a user can restore."""
+        named = self.meta.get("kind")
+        return named or next((kind for kind in (PATTERN, RULES, SCORER) if kind in self.meta), "")
+
+    def check_kind(self, *kinds: str) -> None:
+        """DataError where an engine of another kind took it."""
+        if self.kind not in kinds:
+            whose, restore = _OWNERS.get(self.kind, ("another engine", "the engine that took it"))
+            raise DataError(f"this is a snapshot of {whose}", fix=f"restore it with {restore}")
 
     def to_bytes(self) -> bytes:
         parts: list[bytes] = []

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Bools, Int32
 from ostinato.core.backends import is_spark_frame
-from ostinato.core.snapshot_format import Snapshot
+from ostinato.core.snapshot_format import SCORER, Snapshot
 from ostinato.errors import DataError
 from ostinato.forecast.learn.ground_truth import completions
 from ostinato.forecast.score.columns import add_within, check_within, event_rows
@@ -128,7 +128,8 @@ class Scorer:
     def restore(self, snapshot: bytes) -> None:
         """Go on where `snapshot` was taken."""
         stored = Snapshot.from_bytes(snapshot)
-        if stored.meta.get("model") != self.fingerprint:
+        stored.check_kind(SCORER)
+        if stored.meta["model"] != self.fingerprint:
             raise DataError("the snapshot was taken with another model", fix="load the model that it was taken with")
         self.states = stored.arrays["states"]
         self.reader.unseen = stored.meta["unseen"]

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
+from ostinato.core.engine_errors import stream_ended
 from ostinato.core.events import DEFAULT_TYPE, time_order, to_arrow, with_columns
 from ostinato.core.options import bad_option
 from ostinato.core.reorder import ReleasedRows, SingleRow
@@ -27,7 +28,7 @@ from ostinato.patterns.runtime.engine import late_error
 from ostinato.patterns.runtime.state import EngineOptions
 
 _FEW_ROWS = 64  # events as dicts: so many are read one by one
-_ENDED = "this engine was flushed: its stream has ended"
+_ENDED = stream_ended("ostinato.engine(…)")
 Row = Mapping[str, Any]
 
 
@@ -299,7 +300,7 @@ class LiveEngine(LiveState):
 
     def _check_open(self) -> None:
         if self.ended:
-            raise OstinatoError(_ENDED, fix="build a new one with ostinato.engine(…)")
+            raise OstinatoError.parse(_ENDED)
 
     @_locked
     def snapshot(self) -> bytes:

@@ -11,8 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.columns.keys import KeyTable
-from ostinato.core.snapshot_format import Snapshot
-from ostinato.errors import DataError
+from ostinato.core.snapshot_format import PATTERNS, Snapshot
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front
 from ostinato.patterns.live.kept_state import load_query, rest_query, rests, save_query
@@ -21,7 +20,6 @@ from ostinato.patterns.live.state import LiveState
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.snapshot import (
-    LIVE,
     compile_saved,
     conform_table,
     describe_query,
@@ -39,7 +37,7 @@ _BEGINNING: Mapping[str, Any] = {"events": 0, "late": 0, "ended": False, "stoppe
 def save_live(live: LiveState) -> bytes:
     shared = live.shared if live.front is not None else None
     meta: dict[str, Any] = {
-        "kind": LIVE,
+        "kind": PATTERNS,
         "options": asdict(live.options),
         "ended": live.ended,
         "stopped": {name: asdict(stats) for name, stats in live.stopped.items()},
@@ -126,8 +124,7 @@ def resume_live(live: LiveState, data: bytes | None) -> None:
 
 def _read(data: bytes) -> tuple[Mapping[str, Any], Mapping[str, npt.NDArray[Any]], Mapping[str, pa.Table]]:
     snapshot = Snapshot.from_bytes(data)
-    if snapshot.meta.get("kind") != LIVE:
-        raise DataError("this is the snapshot of one query's engine", fix="restore it with ostinato.Engine.restore")
+    snapshot.check_kind(PATTERNS)
     return snapshot.meta, snapshot.arrays, snapshot.tables
 
 

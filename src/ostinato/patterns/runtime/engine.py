@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.deadlines import first_after
+from ostinato.core.engine_errors import INCOMPLETE, stream_ended
 from ostinato.core.events import time_order, to_arrow
 from ostinato.core.reorder import ReleasedRows
 from ostinato.core.rows import PlainTables
-from ostinato.core.snapshot_format import Snapshot
+from ostinato.core.snapshot_format import PATTERN, PATTERNS, Snapshot
 from ostinato.core.window_bounds import first_beyond, lower_bounds
 from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.kernels import protocol
@@ -27,8 +28,8 @@ from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.single_events import SingleEvents
 from ostinato.patterns.runtime.small_batches import MOST_ROWS, SmallBatches
-from ostinato.patterns.runtime.snapshot import LIVE, load, save
-from ostinato.patterns.runtime.state import INCOMPLETE, EngineState
+from ostinato.patterns.runtime.snapshot import load, save
+from ostinato.patterns.runtime.state import EngineState
 from ostinato.patterns.runtime.tallies import matches_around
 
 _FEW_ROWS = 12  # events as dicts: so many are read one by one
@@ -36,8 +37,7 @@ _SMALL = 1 << 20  # bytes: few matches of narrow columns take less
 _MANY = 4  # tables of matches, of one batch of events, after which it is worth counting them before going on
 _LIVE_ENGINE = "ostinato.patterns.live.engine"  # stands on this module, so it is imported when it is needed
 _AHEAD = 1 << 13  # events before and after the one at hand that are counted then
-# Kept as text, like INCOMPLETE.
-_ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
+_ENDED = stream_ended("query.engine()")
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,8 @@ class Engine(EngineState):
             What `snapshot` returned, in this process or another.
         """
         snapshot = Snapshot.from_bytes(data)
-        if snapshot.meta.get("kind") == LIVE:
+        snapshot.check_kind(PATTERN, PATTERNS)
+        if snapshot.kind == PATTERNS:
             return import_module(_LIVE_ENGINE).LiveEngine.restore(data)
         return load(snapshot, Engine)
 

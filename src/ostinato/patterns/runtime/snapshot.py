@@ -27,7 +27,6 @@ E = TypeVar("E", bound=EngineState)
 
 # Engines of one query are restored many times where its keys are spread over tasks.
 _compiled = lru_cache(maxsize=64)(compile_text)
-LIVE = "live"  # the kind of a snapshot of many queries (live/snapshot.py)
 _COUNTERS = ("events", "read", "matches", "late", "low", "newest")
 _WAITING_ARRAYS = ("starts", "ends", "groups", "places", "branches", "deciding")
 _MATCH_ARRAYS = ("positions", "symbols", "offsets", "keys", "origins")

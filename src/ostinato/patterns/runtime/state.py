@@ -13,12 +13,13 @@ from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.deadlines import reach
+from ostinato.core.engine_errors import INCOMPLETE
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer, at_places
 from ostinato.core.stopwatch import Stopwatch
-from ostinato.errors import DataError, OstinatoError
+from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.match_ends import read_ends
 from ostinato.patterns.kernels.skips import take_unskipped
@@ -42,12 +43,6 @@ from ostinato.patterns.runtime.skips import Skips
 from ostinato.patterns.runtime.strategies import STRATEGY_KERNELS, select_matches
 from ostinato.patterns.syntax.nodes import event_types
 
-# Why an engine reads no more: as text, since it is saved in snapshots.
-INCOMPLETE = str(
-    OstinatoError(
-        "this engine stopped in the middle of a batch: its state is incomplete", fix="restore it from a snapshot"
-    )
-)
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 
 

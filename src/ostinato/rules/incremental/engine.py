@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
+from ostinato.core.engine_errors import INCOMPLETE, stream_ended
 from ostinato.core.events import to_arrow
 from ostinato.core.options import bad_option
-from ostinato.core.snapshot_format import Snapshot
+from ostinato.core.snapshot_format import RULES, Snapshot
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.time_relations import SECOND
@@ -39,13 +40,7 @@ from ostinato.rules.runtime.unknown_labels import missing_label_warnings
 from ostinato.rules.syntax.nodes import Ruleset
 
 _BEFORE, _AFTER = -ENDED, ENDED  # before and after all times
-# As texts, which are part of snapshots.
-_ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with rules.engine()"))
-_STOPPED = str(
-    OstinatoError(
-        "this engine stopped in the middle of a step: its state is incomplete", fix="restore it from a snapshot"
-    )
-)
+_ENDED = stream_ended("rules.engine()")
 
 
 class RuleEngine:
@@ -301,7 +296,7 @@ class RuleEngine:
                 # What is derived already is given by the next call; what is not done waits on.
                 self.now = self._steps.now
                 self._ready.append(self._answer())
-                self.stopped = "" if self._steps.is_undoable else _STOPPED
+                self.stopped = "" if self._steps.is_undoable else INCOMPLETE
                 raise
             self.now = now
         return self._given()
@@ -405,8 +400,8 @@ class RuleEngine:
 
     def snapshot(self) -> bytes:
         """The whole state; `RuleEngine.restore` goes on from it."""
-        if self.stopped == _STOPPED:
-            raise OstinatoError.parse(_STOPPED)
+        if self.stopped == INCOMPLETE:
+            raise OstinatoError.parse(INCOMPLETE)
         options = asdict(self.options)
         main, *deployed = self._deployments.parts
         meta = {"program": main.text, "options": options, "now": self.now, "bound": self.is_bound}
@@ -440,8 +435,7 @@ class RuleEngine:
             both keep their state, others have only what these keep for them.
         """
         saved = Snapshot.from_bytes(data)
-        if "program" not in saved.meta:
-            raise DataError("this is a snapshot of another engine", fix="restore it with ostinato.Engine.restore")
+        saved.check_kind(RULES)
         meta = dict(saved.meta)
         engine = cls(parse_and_check(meta["program"]), meta["program"], RuleOptions(**meta["options"]))
         engine.now, engine.stopped = meta["now"], meta["stopped"]

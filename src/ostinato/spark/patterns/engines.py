@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from ostinato.core.options import OnLate
 from ostinato.patterns.live.engine import LiveEngine
+from ostinato.spark.patterns.shared_engine import open_live
 from ostinato.spark.patterns.shipped_query import ShippedQuery
-from ostinato.spark.patterns.together import open_live
 
 _MOST = 16
 _engines: OrderedDict[bytes, LiveEngine] = OrderedDict()

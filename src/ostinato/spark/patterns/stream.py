@@ -20,7 +20,7 @@ from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bu
 from ostinato.spark.patterns.engines import StreamSettings
 from ostinato.spark.patterns.plan import DetectionPlan
 from ostinato.spark.patterns.processor import COUNTS, OUTPUT_COLUMNS, QUERIES, ROW_COUNTS, STOPPED, Detector
-from ostinato.spark.patterns.roll_call import CallBuckets
+from ostinato.spark.patterns.wake_buckets import WakeBuckets
 from ostinato.spark.session import use_rocksdb
 from ostinato.spark.watermark import add_watermark, check_timestamp
 
@@ -53,7 +53,7 @@ def detect_stream(
         frame = frame.withColumn(bucket_column(place), _bucket(plan, keys, queries, buckets))
     wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
     frame = frame.filter(reduce(operator.or_, wanted, column(time).isNull()))
-    packed = map_in_arrow(frame, CallBuckets(Pack(tuple(splits), schema, HEADER), buckets), PACKED)
+    packed = map_in_arrow(frame, WakeBuckets(Pack(tuple(splits), schema, HEADER), buckets), PACKED)
     # All queries of a bucket are in one state, so that a bucket can be woken whatever its queries are split by.
     packed = packed.withColumnRenamed(SPLIT, QUERIES)
     packed = packed.withColumn(SPLIT, f.when(f.col(QUERIES) == HEADER, HEADER).otherwise(""))

@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns, time_order
+from ostinato.spark.patterns.shared_engine import SharedEngine
 from ostinato.spark.patterns.shipped_query import ShippedQuery
-from ostinato.spark.patterns.together import Together
 from ostinato.spark.sorting import BUDGET, Sorter
 
 _OUTPUT = 10_000  # matches handed to Spark at once: it holds them outside its heap
@@ -32,26 +32,28 @@ class Unit:
     def matches(self, tables: Iterable[pa.Table]) -> Iterator[tuple[ShippedQuery, pa.Table]]:
         """The tables are in order of time."""
         totals = dict.fromkeys((query.name for query in self.queries), 0)
+        for query, found in self._matches(tables):
+            totals[query.name] += len(found)
+            query.limits.check_matches(totals[query.name])
+            yield query, found
+
+    def _matches(self, tables: Iterable[pa.Table]) -> Iterator[tuple[ShippedQuery, pa.Table]]:
         queries: Sequence[ShippedQuery] = self.queries
         if len(queries) > 1:  # rows are put in order once for all
             queries, tables = [query.without_order() for query in queries], map(self._in_order, tables)
-        together = Together.of(queries)
-        engines = [(query, query.engine()) for query in queries] if together is None else []
+        shared = SharedEngine.of(queries)
+        engines = [(query, query.engine()) for query in queries] if shared is None else []
         for table in tables:
             before, table = self._split(table)
-            for query, found in together.read(before, table) if together is not None else ():
-                totals[query.name] += len(found)
-                query.limits.check_matches(totals[query.name])
-                yield query, found
+            if shared is not None:
+                yield from shared.read(before, table)
             for query, engine in engines:
                 for _ in engine.push_each(query.select_columns(before)) if len(before) else ():
                     pass  # these belong to the range before
                 for found in engine.push_each(query.select_columns(table)):
-                    totals[query.name] += len(found)
-                    query.limits.check_matches(totals[query.name])
                     yield query, found
-        if together is not None:
-            yield from together.flush()
+        if shared is not None:
+            yield from shared.flush()
         for query, engine in engines:
             if engine.bound:
                 yield query, engine.flush()

@@ -14,10 +14,11 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
+from ostinato.core.engine_errors import INCOMPLETE, stream_ended
 from ostinato.core.events import StreamColumns, to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
-from ostinato.core.snapshot_format import Snapshot
+from ostinato.core.snapshot_format import SQL, Snapshot
 from ostinato.core.stream_schema import align_rows
 from ostinato.errors import DataError, Message, Option, OstinatoError, QueryError
 from ostinato.sql.limits import SqlLimits
@@ -33,12 +34,7 @@ from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.parse import parse
 
 BindClause = Callable[[str, n.MatchRecognize, str, pa.Schema], BoundClause]
-_ENDED = str(OstinatoError("this engine was flushed: its stream has ended", fix="build a new one with query.engine()"))
-_STOPPED = str(
-    OstinatoError(
-        "this engine stopped in the middle of a step: its state is incomplete", fix="restore it from a snapshot"
-    )
-)
+_ENDED = stream_ended("query.engine()")
 
 
 @dataclass(frozen=True)
@@ -132,9 +128,9 @@ class SqlEngine:
         if self.schema is None:
             self.stopped = _ENDED
             return pa.table({})
-        found = [self._step(self.reorder.flush()), self._run(self.engine.flush)]
+        found = self._run(lambda: pa.concat_tables([self._read(self.reorder.flush()), self.engine.flush()]))
         self.stopped = _ENDED
-        return self._around(pa.concat_tables(found))
+        return found
 
     def due(self) -> Any:
         """The next time at which `advance` has something to do; None when nothing waits for time to pass."""
@@ -171,7 +167,7 @@ class SqlEngine:
     def snapshot(self) -> bytes:
         """The whole state, for `SqlEngine.restore`; a versioned, checked format without code."""
         meta: dict[str, Any] = {
-            "kind": "sql",
+            "kind": SQL,
             "text": self.text,
             "options": asdict(self.options),
             "stopped": self.stopped,
@@ -198,8 +194,7 @@ class SqlEngine:
             What `snapshot` returned, in this process or another.
         """
         stored = Snapshot.from_bytes(data)
-        if stored.meta.get("kind") != "sql":
-            raise DataError("this is no snapshot of a query in SQL", fix="restore it with the engine that took it")
+        stored.check_kind(SQL)
         given = dict(stored.meta["options"])
         options = SqlOptions(**given | {"limits": SqlLimits(**given["limits"])})
         engine = SqlEngine(stored.meta["text"], options)
@@ -276,19 +271,17 @@ class SqlEngine:
             return fetch(connection, self._input)
 
     def _answer(self, released: ReleasedRows) -> pa.Table:
-        return self._around(self._step(released))
-
-    def _step(self, released: ReleasedRows) -> pa.Table:
         return self._run(lambda: self._read(released))
 
-    def _run(self, step: Any) -> pa.Table:
+    def _run(self, step: Callable[[], pa.Table]) -> pa.Table:
+        """What the query around the clause makes of the rows that a step gives."""
         try:
             with translate_errors(self.text, []):
-                found: pa.Table = step()
-        except Exception:
-            self.stopped = _STOPPED
+                found = step()
+            return self._around(found)
+        except BaseException:  # also an interrupt: rows are read, and matches gone
+            self.stopped = INCOMPLETE
             raise
-        return found
 
     def _read(self, released: ReleasedRows) -> pa.Table:
         rows, parts = released.rows, self._parts(released.rows)

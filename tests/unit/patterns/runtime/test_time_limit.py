@@ -69,7 +69,7 @@ def test_an_engine_that_was_stopped_says_so() -> None:
     engine = ost.cel("ANY+ ; A ; ANY+").engine(limits=ost.Limits(seconds=0.2, **MANY))
     with pytest.raises(ost.LimitError, match="too long"):
         engine.push(ROWS)
-    with pytest.raises(ost.OstinatoError, match="stopped in the middle of a batch"):
+    with pytest.raises(ost.OstinatoError, match="stopped in the middle of a step"):
         engine.push(ROWS)
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 
 import ostinato as ost
-from ostinato.errors import DataError
+from ostinato.errors import DataError, LimitError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
@@ -95,3 +95,13 @@ def test_matches_of_earlier_rows_belong_to_the_range_before() -> None:
     one = reading("A AS x ; B AS y WITHIN 9 seconds", events.schema)
     ends = [row["end"] for _, found in Unit((one,), begin=2).matches([events]) for row in found.to_pylist()]
     assert ends == [3, 3]
+
+
+@pytest.mark.parametrize("others", [0, 3])  # alone, and with enough others for one engine
+@pytest.mark.parametrize("most", [1, 3])
+def test_matches_that_the_end_completes_are_limited_too(others: int, most: int) -> None:
+    events = with_places([{"type": "A", "ts": place} for place in range(4)])
+    one = reading("A AS x ; NOT B AS n WITHIN 9 seconds", events.schema)
+    queries = (replace(one, limits=Limits(matches=most)), *(replace(one, name=f"q{i}") for i in range(others)))
+    with pytest.raises(LimitError, match=f"matches={most}"):
+        run(PatternTask({0: Unit(queries)}, one.answer), events.to_batches())

@@ -187,7 +187,7 @@ def test_errors_of_data() -> None:
     engine.flush()
     with pytest.raises(ost.OstinatoError, match="has ended"):
         engine.push([{"ts": 3}])
-    with pytest.raises(ost.DataError, match="no snapshot of a query in SQL"):
+    with pytest.raises(ost.DataError, match="this is a snapshot of an Engine"):
         ost.SqlEngine.restore(ost.cel("A AS x").engine().snapshot())
     looping = ost.sql(
         "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES 1 AS n AFTER MATCH SKIP TO FIRST A PATTERN (A))"
@@ -203,3 +203,37 @@ def test_without_order_rows_are_taken_as_they_come() -> None:
     assert [len(engine.push({"v": value})) for value in (3, 1, 2, 5)] == [0, 1, 0, 1]
     with pytest.raises(ost.DataError, match="no ORDER BY"):
         engine.advance(3)
+
+
+def stopped(engine: Any) -> bool:
+    with pytest.raises(ost.OstinatoError, match="incomplete"):
+        engine.push([{"ts": 9, "v": "9"}])
+    return True
+
+
+def test_an_interrupt_stops_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that were read are not read again."""
+    engine = ost.sql(FALLS.format(more="", within="")).engine()
+    given(engine, [5])
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine.engine, "push", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        given(engine, [4])
+    monkeypatch.undo()
+    assert stopped(engine)
+
+
+@pytest.mark.parametrize("at_end", [False, True])
+def test_an_error_around_the_clause_stops_the_engine(at_end: bool) -> None:
+    """The matches that it was given are lost."""
+    more = "B+" if at_end else ""
+    text = f"""SELECT CAST(w AS INTEGER) AS w FROM t
+               MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(v) AS w PATTERN (A {more}))"""
+    engine = ost.sql(text).engine()
+    with pytest.raises(ost.OstinatoError, match="Could not convert"):
+        engine.push([{"ts": 1, "v": "x"}, {"ts": 2, "v": "y"}])
+        engine.flush()
+    assert stopped(engine)

@@ -36,16 +36,16 @@ def open_live(
 
 
 @dataclass
-class Together:
+class SharedEngine:
     """Those of some queries that can run together. The engine is made when the columns are known."""
 
     queries: Mapping[str, ShippedQuery]
     live: LiveEngine | None = None
 
     @staticmethod
-    def of(queries: Sequence[ShippedQuery]) -> Together | None:
+    def of(queries: Sequence[ShippedQuery]) -> SharedEngine | None:
         """None where there are too few."""
-        return Together({query.name: query for query in queries}) if len(queries) >= _FEW else None
+        return SharedEngine({query.name: query for query in queries}) if len(queries) >= _FEW else None
 
     def read(self, before: pa.Table, rows: pa.Table) -> Iterator[tuple[ShippedQuery, pa.Table]]:
         """The matches that rows complete which are in order; those before them only count for later ones."""
@@ -53,19 +53,18 @@ class Together:
             queries = list(self.queries.values())
             self.live = open_live(queries, queries[0], rows.schema, ())
         for part in (before.slice(at, _ROWS) for at in range(0, len(before), _ROWS)):
-            self._push(self.live, part)
+            self._check(self.live.push(part))
         for part in (rows.slice(at, _ROWS) for at in range(0, len(rows), _ROWS)):
-            for name, found in self._push(self.live, part).tables.items():
-                yield self.queries[name], found
+            yield from self._check(self.live.push(part))
 
     def flush(self) -> Iterator[tuple[ShippedQuery, pa.Table]]:
         """What the end of the stream completes."""
         if self.live is not None:
-            for name, found in self.live.flush().tables.items():
-                yield self.queries[name], found
+            yield from self._check(self.live.flush())
 
-    def _push(self, live: LiveEngine, rows: pa.Table) -> LiveMatches:
-        found = live.push(rows)
-        for error in live.errors.values():
+    def _check(self, found: LiveMatches) -> Iterator[tuple[ShippedQuery, pa.Table]]:
+        """The matches of each query; the error of one that reached a limit, whose matches are not there."""
+        assert self.live is not None
+        for error in self.live.errors.values():
             raise error
-        return found
+        return iter([(self.queries[name], table) for name, table in found.tables.items()])

@@ -20,7 +20,7 @@ _MOST_RUNS = 1 << 10
 
 
 @dataclass(frozen=True)
-class CallBuckets:
+class WakeBuckets:
     """Packs rows; before those of the first micro-batch of a run come rows that wake so many buckets."""
 
     pack: Pack
