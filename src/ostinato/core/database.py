@@ -1,4 +1,4 @@
-"""DuckDB in this process: one database for all queries of a kind, and a connection for each of them."""
+"""DuckDB in this process: one database for each set of settings, and a connection for each query."""
 
 from __future__ import annotations
 

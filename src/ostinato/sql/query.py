@@ -100,7 +100,7 @@ class SqlQuery:
         on_late
             What to do with rows later than that: "count" them, "collect" them in `late_rows`, or "raise".
         limits
-            Bounds on rows, steps and memory.
+            Bounds on rows, steps, memory and time.
         schema
             The columns of the table. If left out, the first rows set them.
         """

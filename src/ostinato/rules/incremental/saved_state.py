@@ -1,6 +1,6 @@
 """The state of a program as plain data: tuples of points as codes, and the interned values that they have.
 
-Snapshots of releases before 1.0's incremental operators have tables of DuckDB in their place, which are read as well.
+Older snapshots hold tables of DuckDB instead; these are read as well.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The stateful step of a streaming job: one engine per bucket of keys for all queries that are split alike, kept in
-Spark's state store."""
+"""The stateful step of a stream: keeps a snapshot for each bucket of keys in Spark's state store, and lends it to an
+engine of this process."""
 
 from __future__ import annotations
 

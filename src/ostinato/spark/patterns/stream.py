@@ -1,6 +1,6 @@
 """Detection over a streaming DataFrame: pack rows by bucket of keys, run them through kept engines, unpack matches.
 
-What a window holds is decided by the engine, as everywhere (ostinato/core/window_bounds.py).
+What a window holds is decided by the engine, as everywhere (core/window_bounds.py).
 """
 
 from __future__ import annotations

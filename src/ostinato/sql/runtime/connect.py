@@ -1,4 +1,4 @@
-"""A DuckDB that sees the tables it is given and nothing else."""
+"""A connection that sees the tables it is given and nothing else."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def test_snapshots() -> None:
         assert engine.push(event("B", 3, k=2, w="x")).counts() == {"burst": 2, "by key": 1}
         assert engine.stats().queries["by key"].matches == 1
     assert ost.Engine.restore(saved).push(event("B", 3, k=2, w="x")).counts() == {"burst": 2, "by key": 1}
-    with pytest.raises(ost.DataError, match="of one query's engine"):
+    with pytest.raises(ost.DataError, match="snapshot of an Engine"):
         ost.LiveEngine.restore(PAIR.engine().snapshot())
 
 

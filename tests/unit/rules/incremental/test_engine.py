@@ -161,7 +161,7 @@ def test_a_restored_engine_goes_on(cut: int) -> None:
 
 def test_a_snapshot_of_another_engine_is_refused() -> None:
     saved = ostinato.cel("A AS x").engine().snapshot()
-    with pytest.raises(DataError, match="another engine"):
+    with pytest.raises(DataError, match="snapshot of an Engine"):
         RuleEngine.restore(saved)
 
 
