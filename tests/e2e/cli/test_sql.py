@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import ostinato as ost
 from support.commands import failed, run
 
 QUERY = """
@@ -56,3 +57,35 @@ def test_what_is_wrong_is_named(folder: Path) -> None:
     failed(run("check", folder / "v.sql", "-i", ticks, "-i", names), 2, "there is no column `prize`")
     (folder / "v.sql").write_text(QUERY.replace("UP+)", "UP+"))
     failed(run("check", folder / "v.sql"), 2, "never closed")
+
+
+@pytest.mark.parametrize(
+    ("clause", "code", "reason"),
+    [
+        ("MEASURES 1 AS n PATTERN (A) DEFINE B AS true", 2, "PATTERN has no variable `B`"),
+        ("MEASURES LAST(B.sym) AS n PATTERN (A)", 2, "no table or pattern variable `B`"),
+        ("MEASURES sum(count(A.*)) AS n PATTERN (A)", 2, "the aggregate count cannot stand in SUM"),
+        ("PARTITION BY count(sym) MEASURES 1 AS n PATTERN (A)", 2, "the aggregate count cannot stand in"),
+        ("MEASURES 1 AS n AFTER MATCH SKIP TO LAST B PATTERN (A B?) DEFINE B AS false", 1, "a match has no row of B"),
+        ("MEASURES 1 AS n AFTER MATCH SKIP TO FIRST A PATTERN (A)", 1, "would be found again"),
+        ("MEASURES 1 AS n PATTERN (A) DEFINE A AS price > DATE '2026-01-01'", 2, "cannot be compared"),
+        ("MEASURES 1 AS n PATTERN (A{0,1000000})", 2, "the pattern is too large"),
+        ("MEASURES 1 AS n PATTERN ((A{1000}){1001})", 2, "1,001,000 rows"),
+        ("ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN (A {- B -})", 2, "WITH UNMATCHED ROWS shows every row"),
+    ],
+)
+def test_bad_input(folder: Path, clause: str, code: int, reason: str) -> None:
+    text = f"SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts {clause})"
+    failed(run("detect", "-q", text, "--input", folder / "ticks.csv"), code, reason)
+
+
+def test_many_variables_and_empty_patterns(folder: Path) -> None:
+    """Each has an answer."""
+    many = " ".join(f"A{number}?" for number in range(1000))
+    for pattern, rows in ((many, 1), ("()", 7), ("A | ()", 7)):
+        text = f"SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n PATTERN ({pattern}))"
+        found = run("detect", "-q", text, "--input", folder / "ticks.csv")
+        assert found.exit_code == 0 and f"{rows} row" in found.stdout
+        engine = ost.sql(text).engine()
+        given = [engine.push([{"ts": number, "sym": "a"} for number in range(7)]), engine.flush()]
+        assert sum(map(len, given)) == rows

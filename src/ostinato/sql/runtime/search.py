@@ -74,7 +74,7 @@ def program_fields(conditions: Conditions, automaton: Automaton, columns: Column
     members = [[int(variable in each) for variable in range(len(automaton.variables))] for each in registers.sets]
     width = len(automaton.variables)
     return {
-        "members": np.array(members, np.uint8).reshape(-1, width),
+        "members": np.array(members, np.uint8).reshape(len(members), width),
         "variables": automaton.variable,
         "steps": np.array(steps, np.int64).reshape(-1, 3),
         "programs": np.array(programs, np.int64),

@@ -198,6 +198,11 @@ def test_errors_of_data() -> None:
         looping.push([{"ts": 2}])
 
 
+def test_the_empty_pattern() -> None:
+    text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES MATCH_NUMBER() AS n, count(*) AS c PATTERN (()))"
+    assert given(ost.sql(text).engine(), [1, 2]) == [[(1, 0)], [(2, 0)]]
+
+
 def test_without_order_rows_are_taken_as_they_come() -> None:
     engine = ost.sql("SELECT * FROM t MATCH_RECOGNIZE (MEASURES LAST(v) AS v PATTERN (A B))").engine()
     assert [len(engine.push({"v": value})) for value in (3, 1, 2, 5)] == [0, 1, 0, 1]
