@@ -173,12 +173,12 @@ def check_rules(
 def _read(program: RuleProgram) -> set[str]:
     """The columns that query terms ask incoming events for."""
     from ostinato.rules.plan.normal_form import normalise
-    from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, Optional, QueryTerm
+    from ostinato.rules.syntax.nodes import Bind, CelPattern, ChildQuery, Element, Optional, Position
 
-    terms: list[QueryTerm] = []
+    terms: list[ChildQuery] = []
     for rule in normalise(program.program):
         for literal in (*rule.events, *rule.collects, *rule.negations):
             if not isinstance(literal, CelPattern) and literal.term.label in program.incoming:
                 terms += literal.term.children
-    inner = [term.term if isinstance(term, Bind | Optional) else term for term in terms]
-    return {term.label for term in inner if isinstance(term, Element)}
+    inner = [term.term if isinstance(term, Bind | Optional | Position) else term for term in terms]
+    return {term.label for term in inner if isinstance(term, Element) and not term.is_regex}

@@ -27,7 +27,24 @@ WHOLE = 2**63 - 1
 
 texts = st.one_of(st.sampled_from(["", "a", "it's", 'a "b"', "a\nb"]), st.text(max_size=5))
 names = st.sampled_from(
-    ["x", "y", "T", "var", "event", "in", "Größe", "my name", "all", "each", "distinct", "where", "desc", "_1"]
+    [
+        "x",
+        "y",
+        "T",
+        "var",
+        "event",
+        "in",
+        "Größe",
+        "my name",
+        "all",
+        "each",
+        "distinct",
+        "without",
+        "position",
+        "where",
+        "desc",
+        "_1",
+    ]
 )
 labels = st.one_of(
     st.sampled_from(
@@ -74,9 +91,27 @@ expressions: st.SearchStrategy[Expr] = st.recursive(leaves, _larger, max_leaves=
 # Query terms.
 
 
+regexes = st.sampled_from([n.ANY_LABEL, "a.*", "a/b", r"\\/", r"\d+|x", "[/]"])
+places = st.one_of(st.integers(1, 9), st.integers(-9, -1), names)
+
+
+def _required(term: n.QueryTerm) -> n.QueryTerm:
+    while isinstance(term, n.Optional):
+        term = term.term
+    return term
+
+
+def _children(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    plain = inner.map(_required)
+    return st.one_of(inner, inner, st.builds(n.Without, plain), st.builds(n.Position, places, plain))
+
+
 def _around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     return st.one_of(
-        st.builds(n.Element, labels, st.lists(inner, max_size=3).map(tuple), st.booleans(), st.booleans()),
+        st.builds(n.Element, labels, st.lists(_children(inner), max_size=3).map(tuple), st.booleans(), st.booleans()),
+        st.builds(
+            n.Element, regexes, st.lists(inner, max_size=2).map(tuple), st.booleans(), st.booleans(), st.just(True)
+        ),
         st.builds(n.Bind, names, inner),
         st.builds(n.Desc, inner),
         st.builds(n.Optional, inner),
@@ -84,7 +119,11 @@ def _around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 terms: st.SearchStrategy[n.QueryTerm] = st.recursive(
-    st.one_of(st.builds(n.Const, st.one_of(numbers, texts, st.booleans())), st.builds(n.Bind, names)),
+    st.one_of(
+        st.builds(n.Const, st.one_of(numbers, texts, st.booleans())),
+        st.builds(n.Bind, names),
+        st.builds(n.Fitting, regexes),
+    ),
     _around,
     max_leaves=5,
 )

@@ -9,7 +9,19 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
+from ostinato.rules.syntax.nodes import (
+    ANY_LABEL,
+    Bind,
+    ChildQuery,
+    Const,
+    Desc,
+    Element,
+    Fitting,
+    Optional,
+    Position,
+    QueryTerm,
+    Without,
+)
 from ostinato.rules.terms.data import Child, DataTerm
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
@@ -54,14 +66,22 @@ def _element(draw: Draw, source: DataTerm) -> Element:
     kept = [child for child in source.children if total or pick(draw, True, True, False)]
     if not ordered and pick(draw, False, True):
         kept.reverse()
-    children = [_child(draw, child) for child in kept]
+    children = [_child(draw, child, source) for child in kept]
     if pick(draw, False, False, True):
         children.insert(pick(draw, 0, len(children)), Optional(_query(draw, _term(draw, 1))))
+    for _ in range(0 if total else pick(draw, 0, 0, 1, 2)):
+        absent = pick(draw, _term(draw, 1), *source.children)
+        children.insert(pick(draw, 0, len(children)), Without(_query(draw, absent)))
     return Element(source.label, tuple(children), total, ordered)
 
 
-def _child(draw: Draw, source: Child) -> QueryTerm:
+def _child(draw: Draw, source: Child, parent: DataTerm) -> ChildQuery:
     query = _query(draw, source)
+    if isinstance(query, Element) and pick(draw, False, False, False, True):
+        query = replace(query, label=pick(draw, ANY_LABEL, f"[{query.label}z]", "b|c"), is_regex=True)
+    if pick(draw, False, False, False, False, True):
+        place = next(place for place, child in enumerate(parent.children, 1) if child is source)
+        return Position(pick(draw, place, place - len(parent.children) - 1, "P", "X", 1), query)
     return Optional(query) if pick(draw, False, False, False, True) else query
 
 
@@ -83,6 +103,8 @@ def _same(draw: Draw, source: Child) -> QueryTerm:
     if isinstance(source, DataTerm):
         return _element(draw, source)
     assert isinstance(source, bool | int | float | str)
+    if isinstance(source, str) and pick(draw, False, False, True):
+        return Fitting(pick(draw, source, "[xy]", ".", "1+"))
     return Const(source)
 
 
@@ -149,17 +171,24 @@ def nested_element(draw: Draw, label: str, own: str) -> tuple[Element, dict[str,
         (Bind("R", Element("r", (Element("k", (Bind("K"),)),))), {"k": ("K",), "t": ("R",)}),
         (Desc(Element("n", (Bind("V"),))), {"v": ("V",)}),
         (Desc(Element("k", (Bind("K"),))), {"k": ("K",)}),
+        (Element("[pr]", (Element("k|y", (Bind("K"),), is_regex=True),), is_regex=True), {"k": ("K",)}),
+        (Position("V", Element("q", (Bind("U"),))), {"v": ("V", "U")}),
         (
             Element("p", (Element("x", (Bind("V"),)), Optional(Element("y", (Bind(f"O{own}"),))))),
             {"v": ("V",), "k": (f"O{own}",)},
         ),
     )
-    more: tuple[QueryTerm, ...] = pick(
+    more: tuple[ChildQuery, ...] = pick(
         draw,
         (),
         (),
         (Optional(Element("q", (Bind(f"Q{own}"),))),),
         (Element("r", (Element("n", (Const(1),)),)),),
+        (Without(Element("q")),),
+        (Without(Element("k", (Const("x"),))),),
+        (Element("r", (Without(Element("n")),)),),
+        (Element("r", (Element("k", (Fitting("[xy]"),)),)),),
+        (Position(-1, Element(ANY_LABEL, is_regex=True)),),
         (Element("q", (Const(1), Const(2)), ordered=True),),
     )
     return Element(label, (part, *more)), bound

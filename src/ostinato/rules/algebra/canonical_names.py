@@ -75,13 +75,23 @@ class Renaming:
             for bound in bounds
         )
 
+    def child(self, term: n.ChildQuery) -> n.ChildQuery:
+        if isinstance(term, n.Without):
+            return n.Without(self.term(term.term))
+        if isinstance(term, n.Position):
+            place = self.variable(term.place) if isinstance(term.place, str) else term.place
+            return n.Position(place, self.term(term.term))
+        return self.term(term)
+
     def term(self, term: n.QueryTerm) -> n.QueryTerm:
         if isinstance(term, n.Bind):
             return n.Bind(self.variable(term.name), None if term.term is None else self.term(term.term))
         if isinstance(term, n.Desc | n.Optional):
             return replace(term, term=self.term(term.term))
         if isinstance(term, n.Element):
-            return replace(term, children=tuple(map(self.term, term.children)))
+            return replace(term, children=tuple(map(self.child, term.children)))
+        if isinstance(term, n.Fitting):
+            return term
         return n.Const(_typed_text(term.value))
 
     def condition(self, condition: n.Condition) -> n.Condition:

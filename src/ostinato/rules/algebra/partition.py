@@ -126,6 +126,7 @@ def _bound(term: Element, plain: Collection[str] | None) -> list[tuple[str, str]
         (child.children[0].name, child.label)
         for child in term.children
         if isinstance(child, Element)
+        and not child.is_regex
         and (plain is None or child.label in plain)
         and len(child.children) == 1
         and isinstance(child.children[0], Bind)

@@ -17,7 +17,15 @@ from ostinato.rules.plan.embedded_cel import check_pattern
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.parse import parse
-from ostinato.rules.syntax.variables import Names, bound_variables, optional_variables, outer_variables, used_variables
+from ostinato.rules.syntax.variables import (
+    Names,
+    bound_variables,
+    optional_variables,
+    outer_variables,
+    term_variables,
+    used_variables,
+    walk_query_terms,
+)
 
 
 def parse_and_check(text: str) -> n.Ruleset:
@@ -44,6 +52,7 @@ def check_program(program: n.Ruleset) -> None:
             branch.check_whiles(named)
             branch.check_conditions(named)
             branch.check_joins()
+            branch.check_absent_children()
             branch.check_bound(somewhere)
         patterns = {
             event: None for branch in branches for event in branch.rule.events if isinstance(event, n.CelPattern)
@@ -179,6 +188,28 @@ class _Branch:
                         span=span,
                         fix=f"give it another name here, and compare the two in where: var {name} = var {name}2",
                     )
+
+    def check_absent_children(self) -> None:
+        """`without` stands in double brackets, and its variables are those of its siblings, or its own."""
+        for literal in (*self.rule.events, *self.rule.collects, *self.rule.negations):
+            for term in walk_query_terms(literal.term):
+                if isinstance(term, n.Element):
+                    for child in term.children:
+                        if isinstance(child, n.Without):
+                            self._check_absent(child, term)
+
+    def _check_absent(self, child: n.Without, element: n.Element) -> None:
+        if element.total:
+            reason = "in single brackets nothing but what is asked for may be there anyway"
+            raise QueryError(reason, span=child.span, fix="leave `without` out, or write double brackets")
+        beside = {name for sibling in element.children for name in term_variables(sibling)}
+        for name in term_variables(child.term):
+            if name in self.positive and name not in beside:
+                raise QueryError(
+                    f"`var {name}` in `without` is bound elsewhere in the rule, but not beside it",
+                    span=child.span,
+                    fix="bind it in a query beside `without`, or give it another name here for any value",
+                )
 
     def check_bound(self, somewhere: set[str]) -> None:
         """Range restriction: what a head or a condition uses is bound by an event or a collection of this branch."""

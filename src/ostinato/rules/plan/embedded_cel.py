@@ -9,7 +9,7 @@ from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
 from ostinato.patterns.syntax.nodes import Event, Formula, Item, Query, bound, rebuild
-from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, Optional, QueryTerm
+from ostinato.rules.syntax.nodes import Bind, CelPattern, ChildQuery, Element, Optional, Position
 
 
 def check_pattern(pattern: CelPattern) -> None:
@@ -69,10 +69,10 @@ def match_columns(query: Query) -> tuple[str, ...]:
     return tuple(name for name in names if name not in ANSWER_COLUMNS)
 
 
-def _label(term: QueryTerm) -> str | None:
-    while isinstance(term, Bind | Optional) and term.term is not None:
+def _label(term: ChildQuery) -> str | None:
+    while isinstance(term, Bind | Optional | Position) and term.term is not None:
         term = term.term
-    return term.label if isinstance(term, Element) else None
+    return term.label if isinstance(term, Element) and not term.is_regex else None
 
 
 def _locate_error(error: QueryError, pattern: CelPattern) -> QueryError:

@@ -6,16 +6,38 @@ matcher of terms.match, which computes its relation before SQL reads it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import pyarrow as pa
 
 from ostinato.core.expressions import Literal, to_text
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.algebra.nodes import Match
-from ostinato.rules.relational.kinds import DOCUMENT, TERM, Attributes, Kind, common_type, is_list, type_family
-from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
+from ostinato.rules.relational.kinds import (
+    DOCUMENT,
+    TERM,
+    Attributes,
+    Kind,
+    common_type,
+    is_list,
+    is_nested,
+    type_family,
+)
+from ostinato.rules.syntax.nodes import (
+    Bind,
+    ChildQuery,
+    Const,
+    Desc,
+    Element,
+    Fitting,
+    Optional,
+    Position,
+    QueryTerm,
+    Without,
+)
+from ostinato.rules.terms.match import label_test
 
 Path = tuple[str, ...]  # an attribute of the stream, and fields below it
 
@@ -94,14 +116,15 @@ def _agree(name: str, left: Kind, right: Kind, span: Span) -> None:
 def _check(term: Element, types: Mapping[str, Kind]) -> None:
     """Every attribute that the term needs exists, and constants are of its kind."""
     for child in term.children:
-        needed = child.term if isinstance(child, Bind) and child.term is not None else child
+        asked = child.term if isinstance(child, Position) else child
+        needed = asked.term if isinstance(asked, Bind) and asked.term is not None else asked
         if isinstance(needed, Desc) and isinstance(needed.term, Element):
-            labels = {label for label, _ in _below(list(types.items())) if label is not None}
-            if labels.isdisjoint((needed.term.label, ANY)) and TERM not in types.values():
-                fix = did_you_mean(needed.term.label, labels)
-                reason = f"nothing in the events `{term.label}` has the label `{needed.term.label}`"
-                raise QueryError(reason, span=needed.span, fix=fix)
+            _check_label(needed.term, term, [label for label, _ in _below(list(types.items()))], types)
+            continue
         if not isinstance(needed, Element):
+            continue
+        if needed.is_regex:
+            _check_label(needed, term, list(types), types)
             continue
         if needed.label not in types:
             fix = did_you_mean(needed.label, types)
@@ -115,14 +138,29 @@ def _check(term: Element, types: Mapping[str, Kind]) -> None:
             _check_value(needed, kind)
 
 
+def _check_label(needed: Element, term: Element, labels: Iterable[str | None], types: Mapping[str, Kind]) -> None:
+    """Some label is what the element asks for."""
+    fits = label_test(needed)
+    known = [label for label in labels if label is not None]
+    if ANY in known or TERM in types.values() or any(map(fits, known)):
+        return
+    asked = f"a label that fits /{needed.label}/" if needed.is_regex else f"the label `{needed.label}`"
+    fix = f"known names: {', '.join(known)}" if needed.is_regex else did_you_mean(needed.label, known)
+    raise QueryError(f"nothing in the events `{term.label}` has {asked}", span=needed.span, fix=fix)
+
+
 def _check_value(term: Element, kind: Kind) -> None:
     for child in term.children:
-        inner = child.term if isinstance(child, Bind) and child.term is not None else child
+        asked = child.term if isinstance(child, Position) else child
+        inner = asked.term if isinstance(asked, Bind) and asked.term is not None else asked
         if isinstance(inner, Element):
             reason = f"`{term.label}` is a {type_family(kind)}: it has no `{inner.label}` in it"
             raise QueryError(reason, span=inner.span, fix=f"write {term.label} {{{{ var X }}}} for its value")
         if isinstance(inner, Const) and type_family(kind) not in (_constant_family(inner), "null", "unknown"):
             reason = f"`{term.label}` is a {type_family(kind)}, and {to_text(Literal(inner.value))} is not"
+            raise QueryError(reason, span=inner.span, fix=f"compare it with a {type_family(kind)}")
+        if isinstance(inner, Fitting) and type_family(kind) not in ("string", "null", "unknown"):
+            reason = f"`{term.label}` is a {type_family(kind)}, and /{inner.regex}/ is for texts"
             raise QueryError(reason, span=inner.span, fix=f"compare it with a {type_family(kind)}")
 
 
@@ -135,10 +173,16 @@ def _constant_family(constant: Const) -> str:
 def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: FlatMatch) -> bool:
     """Whether the children of the element are columns or fields with one value each; notes what they ask for."""
     named: list[str] = []
+    missing: list[str] = []
     for child in term.children:
+        if isinstance(child, Without) and not term.ordered and _is_bare(child.term):
+            missing.append(child.term.label)
+            continue
+        if isinstance(child, Without | Position):
+            return False
         optional = isinstance(child, Optional)
         element = child.term if isinstance(child, Optional) else child
-        if not isinstance(element, Element) or element.label in named:
+        if not isinstance(element, Element) or element.is_regex or element.label in named:
             return False
         named.append(element.label)
         path = (*above, element.label)
@@ -149,12 +193,22 @@ def _flatten(term: Element, types: Mapping[str, Kind], above: Path, flat: FlatMa
             return False
         if not _flatten_one(element, kind, path, flat, optional=optional):
             return False
+    for label in missing:  # what another query matches is there once, and taken
+        if label in types and label not in named:
+            if is_nested(types[label]):
+                return False
+            flat.absent.append((*above, label))
     if term.total:
         if any(is_list(kind) for name, kind in types.items() if name not in named):
             return False  # an empty list is absent too
         flat.absent += [(*above, name) for name in types if name not in named]
     order = [list(types).index(name) for name in named]
     return not term.ordered or order == sorted(order)
+
+
+def _is_bare(term: QueryTerm) -> TypeGuard[Element]:
+    """Whether it asks for a label, whatever is below it."""
+    return isinstance(term, Element) and not (term.is_regex or term.children or term.total)
 
 
 def _flatten_one(element: Element, kind: Kind, path: Path, flat: FlatMatch, *, optional: bool) -> bool:
@@ -195,9 +249,13 @@ ANY = "\0"  # the label of whatever stands in a map
 Children = list[tuple[str | None, Kind]] | None  # what may stand in an element: its labels, None for values; or unknown
 
 
-def _bound(term: QueryTerm, among: Children) -> Iterator[tuple[str, Kind]]:
+def _bound(term: ChildQuery, among: Children) -> Iterator[tuple[str, Kind]]:
     """Every variable that a child query may bind among such children, with the types that it may have."""
-    if isinstance(term, Optional):
+    if isinstance(term, Position):
+        if isinstance(term.place, str):
+            yield term.place, pa.int64()
+        yield from _bound(term.term, among)
+    elif isinstance(term, Optional):
         yield from _bound(term.term, among)
     elif isinstance(term, Desc):
         yield from _bound(term.term, None if among is None else list(_below(among)))
@@ -207,7 +265,12 @@ def _bound(term: QueryTerm, among: Children) -> Iterator[tuple[str, Kind]]:
         if term.term is not None:
             yield from _bound(term.term, among)
     elif isinstance(term, Element):
-        inside = None if among is None else [kind for label, kind in among if label in (term.label, ANY)]
+        fits = label_test(term)
+        inside = (
+            None
+            if among is None
+            else [kind for label, kind in among if label is not None and (label == ANY or fits(label))]
+        )
         content = None if inside is None or TERM in inside else [each for kind in inside for each in _content(kind)]
         for child in term.children:
             yield from _bound(child, content)

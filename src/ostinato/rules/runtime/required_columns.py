@@ -54,7 +54,7 @@ class RequiredColumns:
                         if label in known:
                             continue
                         shapes[label] = _add_fields(shapes.get(label, pa.null()), shape)
-                        if not isinstance(child, n.Optional | n.Desc):
+                        if not isinstance(child, n.Optional | n.Desc | n.Without):
                             needed.add((node.stream, label))
         return cls(shapes, frozenset(needed), frozenset(recursive - {*_ROLE_COLUMNS}))
 
@@ -77,12 +77,12 @@ def _made_labels(term: n.ConstructTerm) -> Iterator[str]:
             yield from _made_labels(child)
 
 
-def _shapes(term: n.QueryTerm) -> Iterator[tuple[str, pa.DataType]]:
+def _shapes(term: n.ChildQuery) -> Iterator[tuple[str, pa.DataType]]:
     """The elements that a child query looks for, here or (`desc`) below, and what they must have inside."""
-    if isinstance(term, n.Bind | n.Optional | n.Desc):
+    if isinstance(term, n.Bind | n.Optional | n.Desc | n.Without | n.Position):
         if term.term is not None:
             yield from _shapes(term.term)
-    elif isinstance(term, n.Element):
+    elif isinstance(term, n.Element) and not term.is_regex:
         inside: dict[str, pa.DataType] = {}
         for child in term.children:
             for label, shape in _shapes(child):

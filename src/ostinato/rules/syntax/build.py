@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
 from ostinato.core import expressions as ex
+from ostinato.core.regex import find_fault
 from ostinato.core.text.build import FUNCTIONS, SharedBuilder, flat_call, unquote_name
 from ostinato.core.text.grammar import token_span, unquote
 from ostinato.core.units import nanoseconds
@@ -53,17 +54,48 @@ class _Terms(SharedBuilder):
     def element(self, span: Span, label: str, brackets: n.Element) -> n.Element:
         return replace(brackets, label=label, span=span)
 
-    def total_unordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _without_none(terms), True, False, span)
+    def total_unordered(self, span: Span, *terms: n.ChildQuery | None) -> n.Element:
+        return n.Element("", _without_none(terms), True, False, span=span)
 
-    def partial_unordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _without_none(terms), False, False, span)
+    def partial_unordered(self, span: Span, *terms: n.ChildQuery | None) -> n.Element:
+        return n.Element("", _without_none(terms), False, False, span=span)
 
-    def total_ordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _without_none(terms), True, True, span)
+    def total_ordered(self, span: Span, *terms: n.ChildQuery | None) -> n.Element:
+        return n.Element("", _without_none(terms), True, True, span=span)
 
-    def partial_ordered(self, span: Span, *terms: n.QueryTerm | None) -> n.Element:
-        return n.Element("", _without_none(terms), False, True, span)
+    def partial_ordered(self, span: Span, *terms: n.ChildQuery | None) -> n.Element:
+        return n.Element("", _without_none(terms), False, True, span=span)
+
+    def anything(self, span: Span, _: Token, brackets: n.Element) -> n.Element:
+        return replace(brackets, label=n.ANY_LABEL, is_regex=True, span=span)
+
+    def fitting(self, span: Span, token: Token, brackets: n.Element | None) -> n.Element | n.Fitting:
+        regex = token[1:-1].replace("\\/", "/")
+        if (fault := find_fault(regex)) is not None:
+            fix = "write it as RE2 does: no look-around, no back references"
+            raise QueryError(f"not a regular expression: {fault}", span=token_span(token), fix=fix)
+        return n.Fitting(regex, span) if brackets is None else replace(brackets, label=regex, is_regex=True, span=span)
+
+    def without(self, span: Span, term: n.QueryTerm) -> n.Without:
+        self._check_required(term, "without")
+        return n.Without(term, span)
+
+    def position(self, span: Span, *parts: Token | n.QueryTerm | None) -> n.Position:
+        *said, term = parts
+        place = cast("Token", said[-1])
+        self._check_required(cast(n.QueryTerm, term), "position")
+        if place.type == "ATTRIBUTE":
+            return n.Position(unquote_name(place), cast(n.QueryTerm, term), span)
+        number = self._signed(cast("Token | None", said[0]), place)
+        if not isinstance(number, int) or number == 0:
+            fix = "the first child is at position 1, the last at -1"
+            raise QueryError("a position is a whole number other than 0", span=token_span(place), fix=fix)
+        return n.Position(number, cast(n.QueryTerm, term), span)
+
+    def _check_required(self, term: n.QueryTerm, word: str) -> None:
+        if isinstance(term, n.Optional):
+            reason = f"what stands in `{word}` cannot be optional"
+            raise QueryError(reason, span=term.span, fix="leave `optional` out")
 
     def const_number(self, span: Span, minus: Token | None, number: Token) -> n.Const:
         return n.Const(self._signed(minus, number), span)

@@ -12,7 +12,7 @@ from ostinato.rules.syntax import nodes as n
 
 _PLAIN_LABEL = re.compile(r"@?[^\W\d]\w*(?:[.-]\w+)*")
 # Labels and identifiers that need backticks.
-_WORDS = RESERVED | {"var", "desc", "optional", "all", "each", "distinct", "event"}
+_WORDS = RESERVED | {"var", "desc", "optional", "without", "position", "all", "each", "distinct", "event"}
 
 
 def program_text(program: n.Ruleset) -> str:
@@ -73,12 +73,20 @@ def atom_text(atom: n.Atom) -> str:
     return f"while {_ident(atom.window)}: {word} {named}{_bound(atom.bound)}{term_text(atom.term)}"
 
 
-def term_text(term: n.QueryTerm) -> str:
+def term_text(term: n.ChildQuery) -> str:
     """A query term, on one line."""
     if isinstance(term, n.Const):
         return _quote(term.value) if isinstance(term.value, str) else literal_text(term.value).lower()
+    if isinstance(term, n.Fitting):
+        return _regex(term.regex)
+    if isinstance(term, n.Without):
+        return f"without {term_text(term.term)}"
+    if isinstance(term, n.Position):
+        place = f"var {quote_name(term.place)}" if isinstance(term.place, str) else str(term.place)
+        return f"position {place} {term_text(term.term)}"
     if isinstance(term, n.Element):
-        return f"{_label(term.label)} {_brackets(term)}"
+        label = _regex(term.label) if term.is_regex else _label(term.label)
+        return f"{'*' if term.is_regex and term.label == n.ANY_LABEL else label} {_brackets(term)}"
     if isinstance(term, n.Bind):
         return _variable(term.name) if term.term is None else f"{_bound(term.name)}{term_text(term.term)}"
     return f"{'optional' if isinstance(term, n.Optional) else 'desc'} {term_text(term.term)}"
@@ -163,6 +171,10 @@ def _label(label: str) -> str:
     if _PLAIN_LABEL.fullmatch(label) and label.lower() not in _WORDS:
         return label
     return "`" + label.replace("`", "``") + "`"
+
+
+def _regex(regex: str) -> str:
+    return f"/{regex.replace('/', chr(92) + '/')}/"
 
 
 def _quote(text: str) -> str:

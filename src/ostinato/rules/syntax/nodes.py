@@ -36,12 +36,16 @@ class Const:
 
 @dataclass(frozen=True)
 class Element:
-    """`label {{ … }}`: total has single brackets, partial double; ordered has square brackets, unordered curly ones."""
+    """`label {{ … }}`: total has single brackets, partial double; ordered has square brackets, unordered curly ones.
+
+    `/lab.*/ {{ … }}` and `* {{ … }}` have a regular expression for the whole label; `*` is ANY_LABEL.
+    """
 
     label: str
-    children: tuple[QueryTerm, ...] = ()
+    children: tuple[ChildQuery, ...] = ()
     total: bool = False
     ordered: bool = False
+    is_regex: bool = False
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -70,7 +74,36 @@ class Optional:
     span: Span = field(default=NOWHERE, compare=False)
 
 
-QueryTerm = Const | Element | Bind | Desc | Optional
+@dataclass(frozen=True)
+class Fitting:
+    """`/re/`: a text that fits the regular expression, all of it."""
+
+    regex: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Without:
+    """`without term`, a child of a partial element: no further child matches the term; in square brackets, none between
+    those that its neighbours match. Variables that its siblings do not bind may have any value."""
+
+    term: QueryTerm
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Position:
+    """`position 2 term`, `position -1 term`, `position var P term`: a child at this place, counted from 1, or from the
+    end; P is bound to it."""
+
+    place: int | str
+    term: QueryTerm
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+QueryTerm = Const | Fitting | Element | Bind | Desc | Optional
+ChildQuery = QueryTerm | Without | Position
+ANY_LABEL = "(?s).*"
 
 
 # Construct terms: what a derived event looks like ---------------------------------------------------------------------

@@ -35,14 +35,19 @@ def _binds_of(literal: n.Atom) -> Iterator[tuple[str, Span, bool]]:
     yield from _binds(literal.term, False)
 
 
-def term_variables(term: n.QueryTerm, bound: str | None = None) -> tuple[str, ...]:
+def term_variables(term: n.ChildQuery, bound: str | None = None) -> tuple[str, ...]:
     """Every variable that a term may bind, in the order of the text; `bound` is X of `var X -> term`."""
     names = (name for name, _, _ in _binds(term, False))
     return tuple(dict.fromkeys([*([] if bound is None else [bound]), *names]))
 
 
-def _binds(term: n.QueryTerm, optional: bool) -> Iterator[tuple[str, Span, bool]]:
-    if isinstance(term, n.Const):
+def _binds(term: n.ChildQuery, optional: bool) -> Iterator[tuple[str, Span, bool]]:
+    if isinstance(term, n.Const | n.Fitting | n.Without):
+        return
+    if isinstance(term, n.Position):
+        if isinstance(term.place, str):
+            yield term.place, term.span, optional
+        yield from _binds(term.term, optional)
         return
     if isinstance(term, n.Element):
         for child in term.children:
@@ -53,6 +58,19 @@ def _binds(term: n.QueryTerm, optional: bool) -> Iterator[tuple[str, Span, bool]
     if isinstance(term, n.Desc | n.Optional) or term.term is not None:
         assert term.term is not None
         yield from _binds(term.term, optional or isinstance(term, n.Optional))
+
+
+def walk_query_terms(term: n.ChildQuery) -> Iterator[n.ChildQuery]:
+    """The term and all below it, outermost first."""
+    yield term
+    inner: tuple[n.ChildQuery | None, ...] = ()
+    if isinstance(term, n.Element):
+        inner = term.children
+    elif not isinstance(term, n.Const | n.Fitting):
+        inner = (term.term,)
+    for each in inner:
+        if each is not None:
+            yield from walk_query_terms(each)
 
 
 def used_variables(term: n.ConstructTerm | n.Condition) -> Names:

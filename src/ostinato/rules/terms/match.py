@@ -8,11 +8,24 @@ every step, so that the work follows the number of different answers, not the nu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
+from ostinato.core.regex import matches_regex
 from ostinato.errors import LimitError
-from ostinato.rules.syntax.nodes import Bind, Const, Desc, Element, Optional, QueryTerm
-from ostinato.rules.syntax.variables import term_variables
+from ostinato.rules.syntax.nodes import (
+    ANY_LABEL,
+    Bind,
+    Const,
+    Desc,
+    Element,
+    Fitting,
+    Optional,
+    Position,
+    QueryTerm,
+    Without,
+)
+from ostinato.rules.syntax.variables import term_variables, walk_query_terms
 from ostinato.rules.terms.data import Child, DataTerm, value_key
 
 Substitution = dict[str, Child]
@@ -45,15 +58,6 @@ def compile_term(term: Element, bound: str | None = None) -> Matcher:
     return match
 
 
-def walk_query_terms(term: QueryTerm) -> Iterator[QueryTerm]:
-    """The term and all below it, outermost first."""
-    yield term
-    inner = term.children if isinstance(term, Element) else () if isinstance(term, Const) else (term.term,)
-    for each in inner:
-        if each is not None:
-            yield from walk_query_terms(each)
-
-
 # One query term against one child -------------------------------------------------------------------------------------
 
 
@@ -64,6 +68,9 @@ def _compile(term: QueryTerm) -> _Solve:
         return _binding(term)
     if isinstance(term, Desc):
         return _descent(term)
+    if isinstance(term, Fitting):
+        fits = _fitting(term.regex)
+        return lambda data: _MATCHED if type(data) is str and fits(data) else ()
     if isinstance(term, Optional):  # whether it is left out is for the element that has it as a child
         return _compile(term.term)
     return _element(term)
@@ -72,6 +79,20 @@ def _compile(term: QueryTerm) -> _Solve:
 def _constant(term: Const) -> _Solve:
     wanted = value_key(term.value)
     return lambda data: _MATCHED if type(data) is not DataTerm and value_key(data) == wanted else ()
+
+
+def _fitting(regex: str) -> Callable[[str], bool]:
+    """Whether all of a text fits. Few texts come often."""
+    whole = rf"\A(?:{regex})\z"
+    if regex == ANY_LABEL:
+        return lambda text: True
+    return lru_cache(maxsize=10_000)(lambda text: matches_regex(text, whole))
+
+
+def label_test(term: Element) -> Callable[[str], bool]:
+    """Whether a label is what the element asks for."""
+    label = term.label
+    return _fitting(label) if term.is_regex else lambda found: found == label
 
 
 def _binding(term: Bind) -> _Solve:
@@ -117,30 +138,45 @@ class _Part:
     """One child query: what it may match, and what is known about the variables when its turn comes."""
 
     solve: _Solve
-    label: object  # the label of what it matches; None for a value, _ANY for either
+    label: object  # the label of what it matches; None for a value, _ANY for any
     optional: bool
     take: _Take
     joined: tuple[str, ...]  # variables that earlier siblings bind too
     seen: tuple[str, ...]  # variables bound once it is done
+    place: int | str | None = None  # a position, or the variable that is bound to it
 
     def candidates(self, data: DataTerm) -> Sequence[int]:
+        count = len(data.children)
+        if isinstance(self.place, int):
+            position = self.place - 1 if self.place > 0 else count + self.place
+            return (position,) if 0 <= position < count else ()
         if self.label is _ANY:
-            return range(len(data.children))
+            return range(count)
         return data.by_label.get(self.label, ())  # type: ignore[call-overload,no-any-return]
+
+    def solutions(self, data: DataTerm, position: int) -> Sequence[Substitution]:
+        found, place = self.solve(data.children[position]), self.place
+        if not isinstance(place, str):
+            return found
+        return [{**each, place: position + 1} for each in found if each.get(place, position + 1) == position + 1]
 
 
 def _element(term: Element) -> _Solve:
-    label, total = term.label, term.total
+    if any(isinstance(child, Without) for child in term.children):
+        return _element_without(term)
+    is_labelled, total = label_test(term), term.total
     parts = _parts(term)
     at_least = sum(not part.optional for part in parts)
     at_most = len(parts)
     if not parts:
-        return lambda data: _MATCHED if type(data) is DataTerm and data.label == label and _fits(data, total) else ()
-    if at_most == 1 and not parts[0].optional:
-        return _single(label, total, parts[0])
+        return lambda data: (
+            _MATCHED if type(data) is DataTerm and is_labelled(data.label) and _fits(data, total) else ()
+        )
+    if at_most == 1 and not parts[0].optional and parts[0].place is None:
+        return _single(term, parts[0])
 
     def solve(data: Child) -> Sequence[Substitution]:
-        if type(data) is not DataTerm or data.label != label or len(data.children) < at_least:
+        if type(data) is not DataTerm or not is_labelled(data.label) or len(data.children) < at_least:
             return ()
         if total and len(data.children) > at_most:
             return ()
@@ -161,12 +197,13 @@ def _fits(data: DataTerm, total: bool) -> bool:
     return not total or not data.children
 
 
-def _single(label: str, total: bool, part: _Part) -> _Solve:
+def _single(term: Element, part: _Part) -> _Solve:
     """`label {{ one }}`, which most elements are."""
-    one = part.solve
+    one, total, is_labelled = part.solve, term.total, label_test(term)
+    label = None if term.is_regex else term.label
 
     def solve(data: Child) -> Sequence[Substitution]:
-        if type(data) is not DataTerm or data.label != label:
+        if type(data) is not DataTerm or (data.label != label if label is not None else not is_labelled(data.label)):
             return ()
         children = data.children
         if len(children) == 1:
@@ -179,20 +216,81 @@ def _single(label: str, total: bool, part: _Part) -> _Solve:
     return solve
 
 
+# Elements with `without` ----------------------------------------------------------------------------------------------
+
+_Images = tuple[int, ...]  # the child that each child query matches, or -1
+
+
+def _element_without(term: Element) -> _Solve:
+    """Which children are taken decides about the others, so that every way to match is looked at."""
+    is_labelled, ordered = label_test(term), term.ordered
+    asked = replace(term, children=tuple(child for child in term.children if not isinstance(child, Without)))
+    parts = _parts(asked)
+    names = parts[-1].seen if parts else ()
+    absent = [
+        (sum(not isinstance(before, Without) for before in term.children[:place]), _compile(child.term),
+         sorted(set(names) & set(term_variables(child.term))))
+        for place, child in enumerate(term.children) if isinstance(child, Without)
+    ]  # fmt: skip
+
+    def is_there(data: DataTerm, images: _Images, found: Substitution) -> bool:
+        for before, solve_one, joined in absent:
+            first, last = -1, len(data.children)
+            if ordered:
+                first = max(images[:before], default=-1)
+                last = min((image for image in images[before:] if image >= 0), default=last)
+            for position in range(first + 1, last):
+                if position not in images and any(
+                    _agree(found, own, joined) for own in solve_one(data.children[position])
+                ):
+                    return True
+        return False
+
+    def solve(data: Child) -> Sequence[Substitution]:
+        if type(data) is not DataTerm or not is_labelled(data.label):
+            return ()
+        states: list[tuple[_Images, Substitution]] = [((), _NOTHING)]
+        for part in parts:
+            states = list(_ways(part, data, states, ordered))
+            if len(states) > MAX_SUBSTITUTIONS:
+                raise _too_many(data.label)
+        left = [found for images, found in states if not is_there(data, images, found)]
+        return _distinct(left, names) if len(left) > 1 else left
+
+    return solve
+
+
+def _ways(
+    part: _Part, data: DataTerm, states: Iterable[tuple[_Images, Substitution]], ordered: bool
+) -> Iterator[tuple[_Images, Substitution]]:
+    """Every way to go on with one more child query, each with the children taken."""
+    solutions = [(position, found) for position in part.candidates(data) if (found := part.solutions(data, position))]
+    for images, before in states:
+        latest = max(images, default=-1) if ordered else -1
+        for position, found in solutions:
+            if position in images or position < latest:
+                continue
+            for own in found:
+                if _agree(before, own, part.joined):
+                    yield (*images, position), {**before, **own}
+        if part.optional:
+            yield (*images, -1), before
+
+
 def _parts(term: Element) -> list[_Part]:
-    labels = [_label(child) for child in term.children]
+    children = [child for child in term.children if not isinstance(child, Without)]
+    labels = [_label(child) for child in children]
     parts: list[_Part] = []
     seen: frozenset[str] = frozenset()
-    for index, child in enumerate(term.children):
+    for index, child in enumerate(children):
         others = labels[:index] + labels[index + 1 :]
         # No sibling can want the same child, so that nobody needs to know which one is taken.
         exclusive = labels[index] is not _ANY and labels[index] not in others and _ANY not in others
         own = frozenset(term_variables(child))
         joined, seen = tuple(own & seen), seen | own
-        take = _taking(term, exclusive)
-        parts.append(
-            _Part(_compile(child), labels[index], isinstance(child, Optional), take, joined, tuple(sorted(seen)))
-        )
+        take, names = _taking(term, exclusive), tuple(sorted(seen))
+        asked, place = (child.term, child.place) if isinstance(child, Position) else (child, None)
+        parts.append(_Part(_compile(asked), labels[index], isinstance(child, Optional), take, joined, names, place))
     return parts
 
 
@@ -206,10 +304,10 @@ def _taking(term: Element, exclusive: bool) -> _Take:
     return (lambda taken, _: taken) if exclusive else (lambda taken, bit: taken | bit if not taken & bit else None)
 
 
-def _label(term: QueryTerm) -> object:
+def _label(term: QueryTerm | Position) -> object:
     if isinstance(term, Element):
-        return term.label
-    if isinstance(term, Const):
+        return _ANY if term.is_regex else term.label
+    if isinstance(term, Const | Fitting):
         return None
     if isinstance(term, Desc) or term.term is None:
         return _ANY
@@ -218,9 +316,9 @@ def _label(term: QueryTerm) -> object:
 
 def _step(part: _Part, data: DataTerm, states: Mapping[object, _State]) -> dict[object, _State]:
     """Every way to go on from the states with one more child query."""
-    children, joined, seen, take = data.children, part.joined, part.seen, part.take
+    joined, seen, take = part.joined, part.seen, part.take
     solutions = [
-        (1 << position, found) for position in part.candidates(data) if (found := part.solve(children[position]))
+        (1 << position, found) for position in part.candidates(data) if (found := part.solutions(data, position))
     ]
     if len(solutions) == len(states) == 1 and len(solutions[0][1]) == 1 and not joined and not part.optional:
         ((taken, before),), ((bit, (own,)),) = states.values(), solutions  # nothing to compare with
@@ -236,15 +334,19 @@ def _step(part: _Part, data: DataTerm, states: Mapping[object, _State]) -> dict[
                     both = {**before, **own}
                     reached[after, _identity(both, seen)] = after, both
             if len(reached) > MAX_SUBSTITUTIONS:
-                raise LimitError(
-                    "substitutions",
-                    MAX_SUBSTITUTIONS,
-                    reason=f"one `{data.label}` matches a query term in too many ways",
-                    fix="ask for fewer repeated children at once, or name more of their content",
-                )
+                raise _too_many(data.label)
         if part.optional:
             reached[taken, _identity(before, seen)] = taken, before
     return reached
+
+
+def _too_many(label: str) -> LimitError:
+    return LimitError(
+        "substitutions",
+        MAX_SUBSTITUTIONS,
+        reason=f"one `{label}` matches a query term in too many ways",
+        fix="ask for fewer repeated children at once, or name more of their content",
+    )
 
 
 # Sets of substitutions ------------------------------------------------------------------------------------------------

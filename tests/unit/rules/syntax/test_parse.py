@@ -27,7 +27,7 @@ def body(text: str) -> n.Body:
     return parse(f"DETECT a {{ }} ON {text} END").rules[0].body
 
 
-def term(text: str) -> n.QueryTerm:
+def term(text: str) -> n.ChildQuery:
     query = body(f"event i: e {{ {text} }}")
     assert isinstance(query, n.EventQuery)
     (child,) = query.term.children
