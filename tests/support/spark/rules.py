@@ -113,6 +113,8 @@ PROGRAMS = {
            } where { {i, j} within 2 sec } END
         DETECT anything { what { var A } }
         ON event i: c {{ desc y {{ var A }} }} END
+        DETECT bare { k { var K }, p { var P }, x { var X } }
+        ON event i: b {{ position var P k { var K -> /[xy]/ }, at {{ /x|z/ {{ var X }}, without y {{ }} }} }} END
         DETECT seen { seen { var S }, k { lower(var K) } }
         ON event i: b {{ seen {{ var S }}, k { var K }, optional w {{ var W }} }}
         where { var K like "_", var W is null or var W < 1 } END

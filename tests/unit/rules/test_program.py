@@ -131,6 +131,59 @@ def test_a_derived_event_begins_and_ends_as_its_head_says() -> None:
         ostinato.rules("DETECT x { } from begin(w) ON and { event a: a {{ }}, while a: collect event w: b {{ }} } END")
 
 
+PARCEL = {"ts": 1, "type": "t", "a": "xy", "b": 2, "tags": ["p", "q", "p"], "src": {"ip": "1", "port": 80}}
+
+
+@pytest.mark.parametrize(
+    ("term", "found"),
+    [
+        ("{{ /[ab]/ {{ var V }} }}", ["2", "xy"]),
+        ("{{ src {{ * {{ var V }} }} }}", ["1", "80"]),
+        ("{{ a {{ var V -> /x./ }} }}", ["xy"]),
+        ("{{ a {{ /x/ }}, b {{ var V }} }}", []),
+        ("{{ desc /po.*/ {{ var V }} }}", [80]),
+        ("{{ b {{ var V }}, without c {{ }} }}", [2]),
+        ("{{ b {{ var V }}, without a {{ }} }}", []),
+        ("{{ b {{ var V }}, without a {{ 'z' }} }}", [2]),
+        ("{{ a {{ var V }}, without /a|b/ {{ }} }}", []),
+        ("{{ tags {{ var V }}, without tags {{ 'q' }} }}", ["q"]),
+        ("{{ tags {{ var V }}, tags {{ 'q' }}, without tags {{ var V }} }}", []),
+        ("[[ a {{ }}, without tags {{ }}, tags {{ var V }} ]]", ["p"]),
+        ("[[ without tags {{ 'p' }}, tags {{ var V }} ]]", ["p"]),
+        ("{{ src {{ ip {{ var V }}, without port {{ }} }} }}", []),
+        ("{{ position 2 * {{ var V }} }}", ["2"]),
+        ("{{ position -1 src {{ ip {{ var V }} }} }}", ["1"]),
+        ("{{ position var V tags {{ 'p' }} }}", [3, 5]),
+        ("{{ position 9 * {{ var V }} }}", []),
+    ],
+)
+def test_query_terms_of_xcerpt(term: str, found: list[Any]) -> None:
+    program = ostinato.rules(f"DETECT x {{ v {{ var V }} }} ON event e: t {term} END")
+    made = program.detect([PARCEL])
+    assert sorted(made["v"].to_pylist(), key=str) == found
+    engine = program.engine()
+    assert engine.push([PARCEL]).num_rows + engine.flush().num_rows == len(found)
+
+
+@pytest.mark.parametrize(
+    ("term", "told"),
+    [
+        ("{ a {{ var V }}, without b {{ }} }", "in single brackets nothing but what is asked for"),
+        ("{{ a {{ var V }}, without optional b {{ }} }}", "cannot be optional"),
+        ("{{ position 0 a {{ var V }} }}", "a position is a whole number other than 0"),
+        ("{{ /a(/ {{ var V }} }}", "not a regular expression: missing \\)"),
+        ("{{ /z.*/ {{ var V }} }}", "nothing in the events `t` has a label that fits /z"),
+        ("{{ b {{ /z/ }}, a {{ var V }} }}", "`b` is a number, and /z/ is for texts"),
+        ("{{ a {{ }}, without b {{ var V }} }}", "`var V` is bound in `without` alone"),
+        ("{{ b {{ var V }}, src {{ without ip {{ var V }} }} }}", "in `without` is bound elsewhere"),
+    ],
+)
+def test_query_terms_that_say_nothing(term: str, told: str) -> None:
+    with pytest.raises(QueryError, match=told) as caught:
+        ostinato.rules(f"DETECT x {{ v {{ var V }} }} ON event e: t {term} END").detect([PARCEL])
+    assert "^" in str(caught.value)
+
+
 def test_first_and_last_go_by_time_and_by_what_is_asked_for() -> None:
     assert heads("f { first(all var T) }, l { last(all var T) }") == {"f": 40, "l": 20}
     ordered = "f { first(all var T order by [var T]) }, l { last(all var T order by [var T]) }"

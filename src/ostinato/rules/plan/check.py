@@ -87,6 +87,13 @@ class _Branch:
     def negative(self) -> Names:
         return _first(map(bound_variables, self.rule.negations))
 
+    @cached_property
+    def absent(self) -> frozenset[str]:
+        """The variables of what must not be there."""
+        queries = (*self.rule.events, *self.rule.collects, *self.rule.negations)
+        terms = (term for query in queries for term in walk_query_terms(query.term))
+        return frozenset(name for term in terms if isinstance(term, n.Without) for name in term_variables(term.term))
+
     def check_head(self) -> None:
         head = self.rule.head
         if head.label == "match":
@@ -234,6 +241,9 @@ class _Branch:
                         fix = "derive the events that may not come by a rule of their own, with this condition in it, "
                         fix += "and negate what that derives"
                     raise QueryError(reason, span=span, fix=fix)
+                if name in self.absent:
+                    reason = f"`var {name}` is bound in `without` alone: what is not there has no value for {place}"
+                    raise QueryError(reason, span=span, fix=f"bind it beside `without`, or leave it out of {place}")
                 fix = did_you_mean(name, self.positive) or f"bind it in an event query: label {{{{ var {name} }}}}"
                 raise QueryError(f"`var {name}` is not bound by any event of the rule", span=span, fix=fix)
 

@@ -232,6 +232,14 @@ def _no_var(place: ErrorPlace) -> Advice | None:
     return Advice(place.reason, fix)
 
 
+def _event_label(place: ErrorPlace) -> Advice | None:
+    """`event e: /temp.*/ {{ … }}`."""
+    if place.found not in ("/", "*") or "LABEL" not in place.accepts or "REGEX" in place.accepts or _in_head(place):
+        return None
+    reason = "the label of an event is a name: rules are put in order by the labels that they read"
+    return Advice(reason, "write or { event e: one {{ … }}, event e: other {{ … }} }, or a rule for each label")
+
+
 def _single_pieces(place: ErrorPlace) -> Advice | None:
     """Where only one thing may come, what it looks like whole."""
     if place.accepts == {"_ON", "_AT", "_FROM"}:
@@ -311,6 +319,7 @@ _SLIPS: tuple[Slip, ...] = (
     _empty_brackets,
     _half_closed,
     _misspelt,
+    _event_label,
     _single_pieces,
     _no_end,
     _separators,
