@@ -70,7 +70,7 @@ collect: .venv/dev.stamp
 dist: .venv/dev.stamp
 	rm -rf dist
 	$(BIN)/python -m build --quiet
-	rm -rf build/kernels && $(BIN)/ostinato warm --into build/kernels
+	rm -rf build/kernels && $(BIN)/ostinato warm --output build/kernels
 	OSTINATO_WHEEL_KERNELS=build/kernels $(BIN)/python -m build --quiet --wheel
 	@for file in dist/*.whl dist/*.tar.gz; do \
 	  rm -rf build/try && $(BIN)/python -m venv build/try && \

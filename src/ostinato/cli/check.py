@@ -10,24 +10,25 @@ import typer
 from ostinato.cli.failures import report_errors
 from ostinato.cli.forecast import explain_model_folder
 from ostinato.cli.options import (
-    BeginColumn,
-    DocumentColumn,
-    EndColumn,
     EngineChoice,
     EngineName,
-    Inputs,
+    FileInputs,
     Kinds,
     LanguageChoice,
-    Longest,
     Master,
     Matches,
     MoreInputs,
     QueryFile,
     QueryText,
     SchemaFile,
+    TableInputs,
     TimeColumn,
     TypeColumn,
+    begin_option,
     compile_arguments,
+    document_option,
+    end_option,
+    longest_option,
     parse_files,
     parse_kinds,
     usage,
@@ -37,6 +38,8 @@ from ostinato.cli.rules import check_rules
 from ostinato.cli.sql import check_sql
 from ostinato.cli.xseq import check_xseq
 
+_OF_RULES = "Rules"
+
 
 @report_errors
 def check(
@@ -44,12 +47,12 @@ def check(
     more: MoreInputs = None,
     text: QueryText = None,
     language: LanguageChoice = None,
-    inputs: Inputs = None,
+    inputs: TableInputs = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
-    begin: BeginColumn = None,
-    end: EndColumn = None,
-    document: DocumentColumn = None,
+    begin: Annotated[str | None, begin_option(_OF_RULES)] = None,
+    end: Annotated[str | None, end_option(_OF_RULES)] = None,
+    document: Annotated[str | None, document_option(_OF_RULES)] = None,
     kind: Kinds = None,
     matches: Matches = None,
     schema: SchemaFile = None,
@@ -100,10 +103,10 @@ def explain(
     ] = None,
     engine: EngineChoice = EngineName.EMBEDDED,
     master: Master = None,
-    inputs: Inputs = None,
+    inputs: FileInputs = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
-    longest: Longest = None,
+    longest: Annotated[str | None, longest_option(_OF_RULES)] = None,
     matches: Matches = None,
     schema: SchemaFile = None,
 ) -> None:

@@ -17,11 +17,13 @@ from ostinato.cli.options import (
     FormChoice,
     Inputs,
     Kinds,
-    LanguageChoice,
+    Language,
     Master,
     MoreInputs,
     Once,
     OnError,
+    PatternLanguage,
+    PositionErrorMode,
     QueryFile,
     QueryText,
     Stream,
@@ -47,7 +49,10 @@ def train(
     query: QueryFile = None,
     more: MoreInputs = None,
     text: QueryText = None,
-    language: LanguageChoice = None,
+    language: Annotated[
+        PatternLanguage | None,
+        typer.Option("--language", help="What the query is written in [dim]\\[by its file: *.srem, else cel][/]."),
+    ] = None,
     inputs: Inputs = None,
     output: Annotated[Path | None, output_option("Where the model goes.", "FOLDER")] = None,
     order: Annotated[
@@ -107,7 +112,8 @@ def train(
     """
     from ostinato.patterns.query import PatternQuery
 
-    compiled, inputs = compile_arguments(query, more, text, inputs, language)
+    written = None if language is None else Language(language.value)
+    compiled, inputs = compile_arguments(query, more, text, inputs, written)
     if not isinstance(compiled, PatternQuery):
         usage("a forecast is of a query in CEL or SREM, over events")
     if output is None:
@@ -116,7 +122,7 @@ def train(
     print_warnings(compiled)
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import train as learn
-    from ostinato.files.standard import spool_standard_input
+    from ostinato.files.stdio import spool_standard_input
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.learn.suffix_tree import Learning
     from ostinato.forecast.settings import ForecastLimits
@@ -173,7 +179,7 @@ def update(
     files = _files([*(inputs or ()), *(more or ())])
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import update as learn
-    from ostinato.files.standard import spool_standard_input
+    from ostinato.files.stdio import spool_standard_input
     from ostinato.forecast.model import ForecastModel
     from ostinato.forecast.storage import check_model_folder
 
@@ -208,7 +214,7 @@ def forecast(
     all_columns: Annotated[bool, typer.Option("--events", help="Add all columns of the events.")] = False,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
     kind: Kinds = None,
-    on_error: ErrorMode = OnError.RAISE,
+    on_error: PositionErrorMode = OnError.RAISE,
     engine: EngineChoice = EngineName.EMBEDDED,
     master: Master = None,
     form: FormChoice = None,
@@ -229,7 +235,7 @@ def forecast(
     files = _files([*(inputs or ()), *(more or ())])
     check_output(output, files, spark=engine is EngineName.SPARK)
     from ostinato.cli.jobs.forecast import NOUN, EventInput, ForecastJob
-    from ostinato.files.standard import STANDARD, spool_standard_input
+    from ostinato.files.stdio import STANDARD, spool_standard_input
     from ostinato.forecast.model import ForecastModel
 
     found, kinds, ahead = ForecastModel.load(model), parse_kinds(kind), _whole_numbers("--within", within)
@@ -297,7 +303,7 @@ def evaluate(
         usage(f"--picture {picture} must end in .svg")
     from ostinato.cli.jobs.forecast import EventInput
     from ostinato.cli.jobs.forecast import evaluate as score
-    from ostinato.files.standard import spool_standard_input
+    from ostinato.files.stdio import spool_standard_input
     from ostinato.forecast.model import ForecastModel
 
     with spool_standard_input(files) as read:

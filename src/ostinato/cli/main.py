@@ -14,6 +14,7 @@ import typer
 from ostinato import __version__
 from ostinato.cli.failures import report_errors, watch_signals
 from ostinato.cli.hidden_pandas import hide_pandas
+from ostinato.cli.options import output_option
 
 # Where each verb is defined, in the order of `ostinato --help`.
 _VERBS = {
@@ -90,18 +91,17 @@ def bench(
 
 @report_errors
 def demo(
-    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where the demo's files go.")] = Path(
-        "demo-data"
-    ),
+    output: Annotated[Path | None, output_option("Where the demo's files go [dim]\\[demo-data][/].", "FOLDER")] = None,
+    out: Annotated[Path | None, typer.Option("--out", hidden=True)] = None,
     spark: Annotated[bool, typer.Option("--spark", help="Find the fires on local Spark as well.")] = False,
 ) -> None:
     """Write a week of sensor readings, find the fires in it, and show when they happened; then forecast card thefts.
 
     [dim]Example:[/]
-    [cyan]ostinato demo --out fires[/]
+    [cyan]ostinato demo --output fires[/]
     """
     from rich.console import Console
 
     from ostinato.cli.demo.fires import run
 
-    run(out, Console(), spark=spark)
+    run(output or out or Path("demo-data"), Console(), spark=spark)

@@ -47,6 +47,11 @@ class Language(StrEnum):
     SQL = "sql"
 
 
+class PatternLanguage(StrEnum):
+    CEL = "cel"
+    SREM = "srem"
+
+
 class MatchChoice(StrEnum):
     ALL = "all"
     LONGEST = "longest"
@@ -81,12 +86,10 @@ def output_option(help: str, metavar: str = "FILE") -> Any:
     return typer.Option("--output", "-o", metavar=metavar, help=help, show_default=False)
 
 
-Inputs = Annotated[
-    list[str] | None,
-    input_option(
-        "Events: .parquet, .csv, .jsonl or .arrow files, or folders of them; for a stream on Spark also a topic."
-    ),
-]
+_FILES = "Events: .parquet, .csv, .jsonl or .arrow files, "
+FileInputs = Annotated[list[str] | None, input_option(f"{_FILES}or folders of them.")]
+Inputs = Annotated[list[str] | None, input_option(f"{_FILES}folders of them, or - for standard input.")]
+TableInputs = Annotated[list[str] | None, input_option(f"{_FILES}or folders of them; for SQL also NAME=FILE.")]
 MoreInputs = Annotated[list[str] | None, typer.Argument(metavar="FILE", hidden=True)]
 TimeColumn = Annotated[
     str | None, typer.Option("--time", metavar="COLUMN", help="Column of event times [dim]\\[ts][/].")
@@ -94,16 +97,25 @@ TimeColumn = Annotated[
 TypeColumn = Annotated[
     str | None, typer.Option("--type", metavar="COLUMN", help="Column of event types [dim]\\[type][/].")
 ]
-BeginColumn = Annotated[
-    str | None, typer.Option("--begin", metavar="COLUMN", help="Rules: column of when events begin [dim]\\[begin][/].")
-]
-EndColumn = Annotated[
-    str | None, typer.Option("--end", metavar="COLUMN", help="Rules: column of when events end [dim]\\[end][/].")
-]
-DocumentColumn = Annotated[
-    str | None,
-    typer.Option("--document", metavar="COLUMN", help="Rules: column whose JSON or XML texts are the events."),
-]
+
+
+def _help(of: str, text: str) -> str:
+    return f"{of}: {text}" if of else text[0].upper() + text[1:]
+
+
+def begin_option(of: str = "") -> Any:
+    """This and the next are options of rules: `of` says so in the help of verbs for all languages."""
+    return typer.Option("--begin", metavar="COLUMN", help=_help(of, "column of when events begin [dim]\\[begin][/]."))
+
+
+def end_option(of: str = "") -> Any:
+    return typer.Option("--end", metavar="COLUMN", help=_help(of, "column of when events end [dim]\\[end][/]."))
+
+
+def document_option(of: str = "") -> Any:
+    return typer.Option(
+        "--document", metavar="COLUMN", help=_help(of, "column whose JSON or XML texts are events.")
+    )
 
 
 def _check_duration(given: str | None) -> str | None:
@@ -117,15 +129,11 @@ def _check_duration(given: str | None) -> str | None:
     return given
 
 
-Longest = Annotated[
-    str | None,
-    typer.Option(
-        "--longest",
-        metavar="DURATION",
-        callback=_check_duration,
-        help="Rules: how long an event lasts at most, which bounds memory.",
-    ),
-]
+def longest_option(of: str = "") -> Any:
+    text = _help(of, "how long an event lasts at most, which bounds memory.")
+    return typer.Option("--longest", metavar="DURATION", callback=_check_duration, help=text)
+
+
 Matches = Annotated[
     MatchChoice | None,
     typer.Option(
@@ -146,13 +154,9 @@ Kinds = Annotated[
         show_default=False,
     ),
 ]
-ErrorMode = Annotated[
-    OnError,
-    typer.Option(
-        "--on-error",
-        help="At rows that cannot be read: stop, skip them, or skip and list them. Positions do not count them.",
-    ),
-]
+_ON_ERROR = "At rows that cannot be read: stop, skip them, or skip and list them."
+ErrorMode = Annotated[OnError, typer.Option("--on-error", help=_ON_ERROR)]
+PositionErrorMode = Annotated[OnError, typer.Option("--on-error", help=f"{_ON_ERROR} Skipped rows have no position.")]
 Lateness = Annotated[
     str | None,
     typer.Option(
@@ -286,7 +290,7 @@ def parse_kinds(given: list[str] | None) -> dict[str, str]:
 
 def check_embedded(files: Sequence[Path], output: Path | None, form: Form | None, *, spark_only: bool) -> None:
     """Options that are for Spark, or for standard input and output, are given only there."""
-    from ostinato.files.standard import STANDARD
+    from ostinato.files.stdio import STANDARD
 
     if spark_only:
         usage("--master, --stream, --once and --checkpoint are for --engine spark")

@@ -13,9 +13,7 @@ from ostinato.cli.options import (
     Checkpoint,
     EngineChoice,
     EngineName,
-    ErrorMode,
     FormChoice,
-    Inputs,
     Kinds,
     LanguageChoice,
     Lateness,
@@ -23,7 +21,7 @@ from ostinato.cli.options import (
     MoreInputs,
     Once,
     OnError,
-    QueryFile,
+    PositionErrorMode,
     QueryText,
     Stream,
     TimeColumn,
@@ -31,6 +29,7 @@ from ostinato.cli.options import (
     check_embedded,
     check_output,
     compile_arguments,
+    input_option,
     output_option,
     parse_kinds,
     parse_topic,
@@ -50,11 +49,20 @@ if TYPE_CHECKING:
 
 @report_errors
 def detect(
-    query: QueryFile = None,
+    query: Annotated[
+        str | None,
+        typer.Argument(metavar="QUERY", help="File with the query, or a folder of queries.", show_default=False),
+    ] = None,
     more: MoreInputs = None,
     text: QueryText = None,
     language: LanguageChoice = None,
-    inputs: Inputs = None,
+    inputs: Annotated[
+        list[str] | None,
+        input_option(
+            "Events: .parquet, .csv, .jsonl or .arrow files, folders of them, or - for standard input; for a table of "
+            "a query in SQL NAME=FILE; for a stream on Spark also a topic."
+        ),
+    ] = None,
     output: Annotated[
         Path | None, output_option("Write the matches here; the extension sets the format. - is standard output.")
     ] = None,
@@ -72,7 +80,7 @@ def detect(
     events: Annotated[bool, typer.Option("--events", help="Add the events of each match as a column.")] = False,
     count: Annotated[bool, typer.Option("--count", help="Only say how many matches there are.")] = False,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
-    on_error: ErrorMode = OnError.RAISE,
+    on_error: PositionErrorMode = OnError.RAISE,
     lateness: Lateness = None,
     limit_matches: Annotated[
         int | None, typer.Option("--limit-matches", metavar="N", min=1, help="Stop with an error after N matches.")
@@ -156,7 +164,7 @@ def detect(
     check_output(output, files, spark=engine is EngineName.SPARK)
     if count and output is not None:
         usage("--count prints a number; leave out --output")
-    from ostinato.files.standard import STANDARD, spool_standard_input
+    from ostinato.files.stdio import STANDARD, spool_standard_input
 
     if engine is EngineName.SPARK:
         if STANDARD in files:

@@ -14,7 +14,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeR
 from ostinato.core.text.counts import format_count
 from ostinato.files import EventReader
 from ostinato.files.live import LiveEvents
-from ostinato.files.standard import open_output
+from ostinato.files.stdio import open_output
 from ostinato.viz.table import SHOWN, escape_control, terminal_table
 
 

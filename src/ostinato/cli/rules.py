@@ -10,10 +10,7 @@ import typer
 
 from ostinato.cli.failures import report_errors
 from ostinato.cli.options import (
-    BeginColumn,
     Checkpoint,
-    DocumentColumn,
-    EndColumn,
     EngineChoice,
     EngineName,
     ErrorMode,
@@ -21,7 +18,6 @@ from ostinato.cli.options import (
     Kinds,
     Language,
     Lateness,
-    Longest,
     Master,
     MoreInputs,
     Once,
@@ -29,10 +25,14 @@ from ostinato.cli.options import (
     Stream,
     TimeColumn,
     TypeColumn,
+    begin_option,
     check_embedded,
     check_output,
     compile_arguments,
+    document_option,
+    end_option,
     input_option,
+    longest_option,
     output_option,
     parse_kinds,
     parse_topic,
@@ -68,16 +68,16 @@ def rules(
     output: Annotated[
         Path | None, output_option("Write derived events here; the extension sets the format. - is standard output.")
     ] = None,
-    begin: BeginColumn = None,
-    end: EndColumn = None,
+    begin: Annotated[str | None, begin_option()] = None,
+    end: Annotated[str | None, end_option()] = None,
     time: TimeColumn = None,
     type: TypeColumn = None,
-    document: DocumentColumn = None,
+    document: Annotated[str | None, document_option()] = None,
     kind: Kinds = None,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first; events may be in any order.")] = False,
     on_error: ErrorMode = OnError.RAISE,
     lateness: Lateness = None,
-    longest: Longest = None,
+    longest: Annotated[str | None, longest_option()] = None,
     engine: EngineChoice = EngineName.EMBEDDED,
     master: Master = None,
     form: Annotated[
@@ -109,7 +109,7 @@ def rules(
     compiled, inputs = compile_arguments(program, more, text, inputs, Language.RULES)
     assert isinstance(compiled, RuleProgram)
     topic, files = topic_or_files(inputs, spark_stream=engine is EngineName.SPARK and stream)
-    from ostinato.files.standard import STANDARD, spool_standard_input
+    from ostinato.files.stdio import STANDARD, spool_standard_input
 
     check_output(output, files, spark=engine is EngineName.SPARK)
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ostinato.cli.failures import report_errors
+from ostinato.cli.options import output_option
 from ostinato.core.options import bad_option
 
 _WIDE = 120  # columns that the bar, its counts and the longest name of a kernel take
@@ -15,27 +16,28 @@ _WIDE = 120  # columns that the bar, its counts and the longest name of a kernel
 
 @report_errors
 def warm(
-    into: Annotated[
-        str | None,
-        typer.Option("--into", metavar="FOLDER", help="Where the kernels go; without it, the user's cache folder."),
+    output: Annotated[
+        str | None, output_option("Where the kernels go; without it, the user's cache folder.", "FOLDER")
     ] = None,
+    into: Annotated[str | None, typer.Option("--into", hidden=True)] = None,
 ) -> None:
-    """Compile all kernels, on all cores, for images and for folders that machines share.
+    """Compile all kernels ahead of time, for container images or shared folders.
 
     Processes find them there if OSTINATO_KERNEL_CACHE names the folder.
 
     [dim]Examples:[/]
     [cyan]ostinato warm[/]
-    [cyan]ostinato warm --into /opt/ostinato/kernels[/]
+    [cyan]ostinato warm --output /opt/ostinato/kernels[/]
     """
-    if into == "":
-        raise bad_option("into", into, "a folder")
+    output = into if output is None else output
+    if output == "":
+        raise bad_option("output", output, "a folder")
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     from ostinato.core.jit.warm import warm as compile_all
 
-    console, folder = Console(stderr=True), None if into is None else Path(into)
+    console, folder = Console(stderr=True), None if output is None else Path(output)
     if not console.is_terminal:
         done = compile_all(folder)
     else:

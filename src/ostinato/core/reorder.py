@@ -27,7 +27,7 @@ def at_places(positions: Positions, places: Int64) -> Int64:
     return places + positions.start if positions.start else places
 
 
-def written_out(positions: Positions) -> Int64:
+def write_out(positions: Positions) -> Int64:
     return np.arange(positions.start, positions.stop) if isinstance(positions, range) else positions
 
 
@@ -175,7 +175,7 @@ class ReorderBuffer:
         if least < self.watermark:
             on_time = ticks >= self.watermark
             late = rows.filter(pa.array(~on_time))
-            rows, positions, ticks = rows.filter(pa.array(on_time)), written_out(positions)[on_time], ticks[on_time]
+            rows, positions, ticks = rows.filter(pa.array(on_time)), write_out(positions)[on_time], ticks[on_time]
         if len(ticks) and self.lateness is not None:
             self.watermark = max(self.watermark, self._bound(newest))
         return self._release(rows, positions, ticks), late
@@ -195,12 +195,12 @@ class ReorderBuffer:
         """Those of the rows that wait, and of these further ones, that may be processed now."""
         if len(self.positions):
             rows = pa.concat_tables([self.rows, rows]).combine_chunks()
-            positions = np.concatenate([self.positions, written_out(positions)])
+            positions = np.concatenate([self.positions, write_out(positions)])
             if self.clock is not None:
                 ticks = self.clock.ticks(rows[self.clock.column])
         if self.lateness == 0 or self.clock is None:
             return ReleasedRows(rows, positions, time_order(rows, self.binding, ticks))
-        positions = written_out(positions)
+        positions = write_out(positions)
         # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.
         side: Literal["left", "right"] = "left" if self.binding.order_by else "right"
         if tick_span(ticks)[2]:

@@ -38,7 +38,7 @@ def encode_tables(
 def _of_one_schema(schema: pa.Schema, write: Callable[[pa.Table], None]) -> Callable[[pa.Table], None]:
     """Live events may come with further columns, or wider ones: so may what is found in them."""
 
-    def checked(table: pa.Table) -> None:
+    def write_checked(table: pa.Table) -> None:
         if not table.schema.equals(schema):
             changed = [field.name for field in table.schema if field not in list(schema)]
             raise DataError(
@@ -47,7 +47,7 @@ def _of_one_schema(schema: pa.Schema, write: Callable[[pa.Table], None]) -> Call
             )
         write(table)
 
-    return checked
+    return write_checked
 
 
 def _write_lines(sink: Any, table: pa.Table) -> None:

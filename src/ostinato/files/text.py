@@ -107,7 +107,7 @@ class TextSource(ABC):
                 self._scanned[key] = found
         if not found.names and columns is None and not self.forgiving:
             self._explain_nothing()
-        fields = [self._forced(field) for field in found if columns is None or field.name in columns]
+        fields = [self._force_kind(field) for field in found if columns is None or field.name in columns]
         self.types = pa.schema(fields)
         return self.types
 
@@ -117,7 +117,7 @@ class TextSource(ABC):
             types[field.name] = self.widen(types[field.name], field.type) if field.name in types else field.type
         return pa.schema(list(types.items()))
 
-    def _forced(self, field: pa.Field) -> pa.Field:
+    def _force_kind(self, field: pa.Field) -> pa.Field:
         wanted, kind = self.kinds.get(field.name), field.type
         number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         if wanted is None or (wanted == "number" and number):

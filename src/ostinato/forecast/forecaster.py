@@ -74,7 +74,7 @@ class Forecaster:
         if is_spark_frame(history):
             fitted: ForecastModel = spark_backend().fit(self, history)
             return fitted
-        from ostinato.forecast.kernels.learning import prefetch_learning
+        from ostinato.forecast.kernels.prefetch import prefetch_learning
 
         prefetch_learning()
         rows = to_arrow(history)

@@ -98,7 +98,7 @@ class SqlQuery:
             How long a row may come after later ones, by the first key of ORDER BY: "30 seconds", a number of seconds
             or a timedelta.
         on_late
-            What to do with rows later than that: "count" them, "collect" them in `late_rows`, or "raise".
+            What to do with rows later than that: "count" them, "collect" them in `late_events`, or "raise".
         limits
             Bounds on rows, steps, memory and time.
         schema

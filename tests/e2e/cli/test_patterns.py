@@ -248,7 +248,7 @@ def test_bench_prints_a_table(folder: Path) -> None:
 def test_demo_finds_the_fires_and_its_advice_works(folder: Path) -> None:
     from ostinato.cli.demo.fires import FIRES
 
-    result = run("demo", "--out", "d")
+    result = run("demo", "--output", "d")
     assert result.exit_code == 0, result.output
     seen = {(farm, sensor) for farm, sensors, _, _ in FIRES for sensor in sensors}
     found = pq.read_table("d/matches.parquet")

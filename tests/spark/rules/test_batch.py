@@ -22,7 +22,7 @@ from ostinato.spark import detect_rules
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.failures import describe_failure
 from ostinato.spark.rules.columns import to_answer
-from ostinato.spark.rules.sql import run_in_sql
+from ostinato.spark.rules.spark_query import run_in_sql
 from support import paths
 from support.generators.rules import SCHEMA as PLAIN
 from support.generators.rules import Strata, cases, program
@@ -125,7 +125,7 @@ def test_events_that_differ_in_a_microsecond(spark: Any) -> None:
 
 @pytest.mark.usefixtures("no_adaptive_plans")
 def test_plans_that_would_be_too_large_are_cut(spark: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ostinato.spark.rules.sql._MANY", 5)
+    monkeypatch.setattr("ostinato.spark.rules.spark_query._MANY", 5)
     rules = ost.rules(PROGRAMS["chain"])
     assert shown(in_sql(rules, spark.createDataFrame(EVENTS)).toArrow()) == shown(rules.detect(EVENTS))
 

@@ -8,7 +8,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.core.jit.mode import INTERPRETED
-from ostinato.forecast.kernels import learning
+from ostinato.forecast.kernels import prefetch
 from ostinato.forecast.symbols import exact_runs
 from support.kernel_calls import note_calls
 
@@ -21,7 +21,7 @@ EVENTS = [{"ts": place, "type": "AB"[place % 2], "v": place * 7 % 5} for place i
 )
 def test_few_kernels_are_met_unexpectedly(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     named: set[Any] = set()
-    for place in (learning, exact_runs):
+    for place in (prefetch, exact_runs):
         monkeypatch.setattr(place, "prefetch", lambda *each: named.update(each))
     ost.Forecaster(text, horizon=8).fit(EVENTS)  # all kernels are known now
     called = note_calls("ostinato.forecast", monkeypatch)

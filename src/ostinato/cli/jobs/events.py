@@ -18,7 +18,7 @@ from ostinato.errors import DataError, did_you_mean
 from ostinato.files import EventReader, open_events
 from ostinato.files.live import STANDARD_INPUT, LiveEvents
 from ostinato.files.reader import OnError
-from ostinato.files.standard import STANDARD
+from ostinato.files.stdio import STANDARD
 
 NEVER = int(np.iinfo(np.int64).min)  # before every tick
 LATENESS = "--lateness '5 minutes' if none comes later than that"

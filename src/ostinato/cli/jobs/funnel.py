@@ -13,7 +13,7 @@ from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
 from ostinato.core.text.counts import format_count
 from ostinato.files import Writer, open_events
 from ostinato.files.reader import OnError
-from ostinato.files.standard import spool_standard_input
+from ostinato.files.stdio import spool_standard_input
 from ostinato.patterns.funnel.funnel import Funnel
 
 

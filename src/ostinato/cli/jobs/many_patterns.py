@@ -16,7 +16,7 @@ from ostinato.cli.report import note, read_with_progress
 from ostinato.errors import QueryError
 from ostinato.files.live import LiveEvents
 from ostinato.files.reader import EventReader
-from ostinato.files.standard import STANDARD, spool_standard_input
+from ostinato.files.stdio import STANDARD, spool_standard_input
 from ostinato.patterns.live.engine import LiveEngine
 from ostinato.patterns.query import PatternQuery
 

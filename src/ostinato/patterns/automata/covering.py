@@ -46,13 +46,15 @@ def has_one_largest(transducer: Transducer) -> bool:
         if t.target in lasting:
             leaving[t.source].append(t)
 
-    def ordered(one: Transition, other: Transition) -> bool:
+    def are_ordered(one: Transition, other: Transition) -> bool:
         one_stands, other_stands = simulates[other.target, one.target], simulates[one.target, other.target]
         if (one.mark is None) == (other.mark is None):
             return bool(one_stands or other_stands)
         return bool(other_stands if one.mark is None else one_stands)
 
-    return all(one.excludes(other) or ordered(one, other) for group in leaving for one, other in combinations(group, 2))
+    return all(
+        one.excludes(other) or are_ordered(one, other) for group in leaving for one, other in combinations(group, 2)
+    )
 
 
 def _simulation(transducer: Transducer) -> Bools:

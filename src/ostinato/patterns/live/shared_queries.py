@@ -15,7 +15,7 @@ from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns
 from ostinato.core.jit import prefetch
 from ostinato.core.jit.array_struct import StructList
-from ostinato.core.reorder import ReleasedRows, written_out
+from ostinato.core.reorder import ReleasedRows, write_out
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.core.window_bounds import first_beyond
 from ostinato.errors import LimitError
@@ -94,7 +94,7 @@ class SharedQueries:
             own = self._read_past(engine, past)
         self.history.widen(kept)
         if past is not None:
-            self.history.replace(past.rows, written_out(past.positions))
+            self.history.replace(past.rows, write_out(past.positions))
         engine.history = self.history
         matcher, frames = engine.matcher, self.frames.of(engine.stream)
         number = self._take_number(frames, newest=own)
@@ -198,7 +198,7 @@ class SharedQueries:
         self._refresh()
         rows = released.rows
         self.history.open(rows, released.positions)
-        positions = written_out(released.positions)
+        positions = write_out(released.positions)
         if released.order is not None:
             rows, positions = rows.take(pa.array(released.order)), positions[released.order]
         placed = self.frames.place(rows)

@@ -16,7 +16,7 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.columns.name_matcher import look_up
 from ostinato.core.deadlines import later, reach
 from ostinato.core.events import StreamColumns, column_kinds
-from ostinato.core.reorder import Positions, at_places, written_out
+from ostinato.core.reorder import Positions, at_places, write_out
 from ostinato.core.stream_schema import align_rows, types_of_empty_columns, with_types
 from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.window_bounds import lower_bounds
@@ -321,4 +321,4 @@ def _are_in_a_row(positions: Int64) -> bool:
 
 def _in_order(positions: Positions, order: Int64 | None) -> Int64:
     """In the order of the stream."""
-    return written_out(positions) if order is None else at_places(positions, order)
+    return write_out(positions) if order is None else at_places(positions, order)

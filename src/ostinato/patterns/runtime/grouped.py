@@ -20,7 +20,7 @@ from ostinato.patterns.kernels import protocol
 from ostinato.patterns.kernels.key_groups import last_of_keys
 from ostinato.patterns.runtime.batches import Chunk, Events
 from ostinato.patterns.runtime.chunks import between, concatenate, merge
-from ostinato.patterns.runtime.dealt_events import deal
+from ostinato.patterns.runtime.event_shards import deal
 from ostinato.patterns.runtime.matcher import Matcher
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.core.reorder import Positions, written_out
+from ostinato.core.reorder import Positions, write_out
 from ostinato.core.tick_span import tick_span
 
 # Columns added to kept rows where matches wait: the time as a pulse of the clock, and the place in the stream.
@@ -64,7 +64,7 @@ class History:
             return
         parts, self._parts, self._part_rows = self._parts, [], 0
         kept = self._concat(parts)
-        positions = np.concatenate([self._kept_positions, *(written_out(places) for _, places in parts)])
+        positions = np.concatenate([self._kept_positions, *(write_out(places) for _, places in parts)])
         if not tick_span(positions)[2]:
             order = np.argsort(positions, kind="stable")
             kept, positions = kept.take(pa.array(order)), positions[order]

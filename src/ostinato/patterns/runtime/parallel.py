@@ -16,7 +16,7 @@ from ostinato.core.reorder import ReleasedRows
 from ostinato.core.threads import cuts, run_pieces
 from ostinato.core.window_bounds import lower_bounds
 from ostinato.patterns.runtime.count import SLICE, count_table
-from ostinato.patterns.runtime.dealt_events import deal
+from ostinato.patterns.runtime.event_shards import deal
 from ostinato.patterns.runtime.grouped import AGAIN
 from ostinato.patterns.runtime.locality import may_split_keys, may_split_ranges, windows_back
 from ostinato.patterns.runtime.matcher_factory import build_matcher

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from ostinato.patterns.sra.automaton import Automaton, SraRule
 from ostinato.patterns.sra.epsilon import too_large
-from ostinato.patterns.sra.nonempty import nonempty, nullable
+from ostinato.patterns.sra.loop_rounds import nonempty, nullable
 from ostinato.patterns.syntax.srem.nodes import Concat, Either, Expression, Repeat, Star, Test
 
 MAX_STATES = 100_000

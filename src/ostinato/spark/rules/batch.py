@@ -22,7 +22,7 @@ from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.rules.columns import label_column, to_answer
 from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
 from ostinato.spark.rules.prefilter import required_columns, required_rows
-from ostinato.spark.rules.sql import run_in_sql
+from ostinato.spark.rules.spark_query import run_in_sql
 from ostinato.spark.rules.task import UNIT, LimitTask, UnitTask
 
 if TYPE_CHECKING:

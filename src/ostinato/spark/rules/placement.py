@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ostinato.patterns.joint_answers import fit_to_schema as retyped
+from ostinato.patterns.joint_answers import fit_to_schema
 from ostinato.rules.algebra.partition import RuleUnit, partition_rules
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.relational.kinds import TERM, Kind, type_family
@@ -87,4 +87,4 @@ def conform_answer(table: pa.Table, output: pa.Schema) -> pa.Table:
     for field in output:
         if field.name not in table.column_names:
             table = table.append_column(field.name, pa.nulls(len(table), field.type))
-    return retyped("", table, output)
+    return fit_to_schema("", table, output)

@@ -64,7 +64,7 @@ class ClauseEngine:
             self.step.refresh()
         new = touched[touched >= known]
         if (moved := partitions.make_room(touched, counts)) is not None:
-            self._moved(moved)
+            self._relocate(moved)
         partitions["begun"][new] = partitions["base"][new]
         first = self.kept.append(rows.select(self.bound.kept))
         places = stretches(partitions["last"][touched], counts)
@@ -92,7 +92,7 @@ class ClauseEngine:
         found = self.step.run(touched, now, closed, self._rows_of)
         if not closed and self.bound.match.within is not None:
             self._set_deadlines(touched)
-        tables = [self.output, *self._shown(touched, found, closed)]
+        tables = [self.output, *self._show_matches(touched, found, closed)]
         self._forget(touched)
         return pa.concat_tables(tables) if len(tables) > 1 else self.output
 
@@ -115,7 +115,7 @@ class ClauseEngine:
         self.step.write(stretches(ready, now_ready - ready))
         partitions["ready"][parts] = now_ready
 
-    def _shown(self, touched: Int64, found: Matches, closed: bool) -> Iterator[pa.Table]:
+    def _show_matches(self, touched: Int64, found: Matches, closed: bool) -> Iterator[pa.Table]:
         """The rows of matches that are final, and of rows that are in none."""
         partitions, unmatched = self.partitions, self.bound.match.rows == "ALL ROWS WITH UNMATCHED"
         if found.count or (self.waiting.count and self.bound.looking_on):
@@ -129,14 +129,14 @@ class ClauseEngine:
             if final.any():
                 yield self._conform(show(self.bound, self.kept, partitions, matches.pick(np.flatnonzero(final))))
         if unmatched:
-            places = self._unmatched(touched, found)
+            places = self._find_unmatched(touched, found)
             if places.size:
                 yield self._conform(show_unmatched(self.bound, self.kept, partitions, places))
 
     def _conform(self, table: pa.Table) -> pa.Table:
         return table if table.schema.equals(self.output.schema) else table.cast(self.output.schema)
 
-    def _unmatched(self, touched: Int64, found: Matches) -> Int64:
+    def _find_unmatched(self, touched: Int64, found: Matches) -> Int64:
         """Rows at which no match begins any more, and which are in none."""
         partitions = self.partitions
         parts = self.step.parts_of(touched, found.starts)
@@ -184,9 +184,9 @@ class ClauseEngine:
                 self.queued[part] = tick
                 heapq.heappush(self.deadlines, (tick, part))
 
-    def _moved(self, moved: Moved) -> None:
+    def _relocate(self, moved: Moved) -> None:
         self.waiting.shift(moved.delta)
-        self.step.moved(moved)
+        self.step.relocate(moved)
 
     def _rows_of(self, search: Search, part: int) -> tuple[pa.Table, int]:
         """The rows of the match that is sought, and those around them; and how many come before it."""

@@ -39,7 +39,7 @@ class CodeBook:
         own = np.array([self.numbers[row.tobytes()] for row in distinct], np.int32)
         return own[places.reshape(-1)]
 
-    def allowed(self, variable: Int64, condition: Sequence[int]) -> UInt8:
+    def allowed_states(self, variable: Int64, condition: Sequence[int]) -> UInt8:
         """By code and state: whether a row may lead to it. `variable` is that of each state, `condition` that of each
         variable; -1 for none."""
         always = np.concatenate([self.holds, np.ones((len(self.holds), 1), np.bool_)], axis=1)

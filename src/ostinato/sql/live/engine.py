@@ -143,7 +143,7 @@ class SqlEngine:
         """The same as a tick of the stream's clock."""
         return min((tick for tick in (self.reorder.next_tick(), self.engine.due()) if tick is not None), default=None)
 
-    def late_rows(self) -> pa.Table:
+    def late_events(self) -> pa.Table:
         """The rows that came too late, with on_late="collect"; each is given once."""
         if self.schema is None:
             return pa.table({})

@@ -55,7 +55,7 @@ def load(engine: ClauseEngine, meta: dict[str, Any], stored: Snapshot) -> None:
     places = {name: arrays[f"places.{name}"] for name in PLACES}
     counts = places["last"] - places["needed"]
     if (moved := partitions.make_room(np.arange(count), counts)) is not None:
-        engine.step.moved(moved)
+        engine.step.relocate(moved)
     base = partitions["base"][:count].copy()
     delta = base - places["needed"]
     for name in PLACES:

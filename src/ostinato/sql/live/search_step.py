@@ -110,7 +110,7 @@ class SearchStep:
             "attempts": partitions.attempts,
         }
 
-    def moved(self, moved: Moved) -> None:
+    def relocate(self, moved: Moved) -> None:
         if moved.everything:  # what is remembered names rows by their places
             self.search.failed[:] = 0
             self.search.counts[0] = 0
@@ -149,7 +149,7 @@ class SearchStep:
         if len(self.codes.book.holds) != self.known_codes:
             self.known_codes = len(self.codes.book.holds)
             automaton = self.bound.automaton
-            self.search.update(allowed=self.codes.book.allowed(automaton.variable, self.codes.condition))
+            self.search.update(allowed=self.codes.book.allowed_states(automaton.variable, self.codes.condition))
 
     def run(self, touched: Int64, now: int, closed: bool, rows_of: RowsOf) -> Matches:
         """Go on with the search in some partitions."""

@@ -42,7 +42,7 @@ def _find(match: n.MatchRecognize, automaton: Automaton, rows: OrderedRows, limi
     items = [f"CAST(({text}) AS BOOLEAN)" for text in conditions.local.values()]
     codes = combine([to_bytes(column) for column in values.evaluate(items)], rows.size)
     places = {name: place for place, name in enumerate(conditions.local)}
-    allowed = codes.allowed(automaton, [places.get(name, -1) for name in automaton.variables])
+    allowed = codes.allowed_states(automaton, [places.get(name, -1) for name in automaton.variables])
     if not conditions.steps:
         return find_matches(match, automaton, codes.of_rows, allowed, rows.bounds, limits)
     columns = read_columns(conditions.registers, values, texts_of(conditions, automaton))

@@ -27,7 +27,7 @@ class Codes:
     of_rows: Int32
     holds: Bools
 
-    def allowed(self, automaton: Automaton, condition: Sequence[int]) -> UInt8:
+    def allowed_states(self, automaton: Automaton, condition: Sequence[int]) -> UInt8:
         """By code and state: whether a row may lead to it. `condition` is that of each variable; -1 for none."""
         always = np.concatenate([self.holds, np.ones((len(self.holds), 1), np.bool_)], axis=1)
         of_state = np.array([*condition, -1], np.int64)[automaton.variable]

@@ -107,10 +107,10 @@ def shift(values: pa.Array, step: int, rows: OrderedRows) -> pa.Array:
         outside[:far] = True
     else:
         outside[size - far :] = True
-    return masked(moved, outside)
+    return mask_values(moved, outside)
 
 
-def masked(values: pa.Array, outside: np.ndarray) -> pa.Array:
+def mask_values(values: pa.Array, outside: np.ndarray) -> pa.Array:
     """The values, NULL where told."""
     return pc.if_else(pa.array(~outside), values, pa.scalar(None, values.type))
 

@@ -81,8 +81,8 @@ def test_nothing_is_compiled_where_kernels_run_as_python(monkeypatch: pytest.Mon
 
 
 def test_a_folder_needs_a_name() -> None:
-    refused = commands.run("warm", "--into", "")
-    assert refused.exit_code == 1 and "--into cannot be ''" in refused.stderr
+    refused = commands.run("warm", "--output", "")
+    assert refused.exit_code == 1 and "--output cannot be ''" in refused.stderr
 
 
 def test_a_file_is_no_folder(one_kernel: Version, tmp_path: Path) -> None:

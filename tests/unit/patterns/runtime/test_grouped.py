@@ -10,7 +10,7 @@ import ostinato as ost
 from ostinato.errors import LimitError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.runtime import parallel
-from ostinato.patterns.runtime.dealt_events import groups_of
+from ostinato.patterns.runtime.event_shards import groups_of
 
 
 @pytest.fixture(autouse=True)

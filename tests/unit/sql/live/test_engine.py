@@ -97,7 +97,7 @@ def test_rows_that_come_late() -> None:
     found = [engine.push(row).to_pylist() for row in ({"ts": 2, "v": 4}, {"ts": 1, "v": 5}, {"ts": 3, "v": 3})]
     assert found == [[], [], []]
     assert engine.push({"ts": 5, "v": 9}).to_pylist() == [{"since": 1, "till": 3}]
-    assert not len(engine.push({"ts": 1, "v": 9})) and engine.late_rows().to_pylist() == [{"ts": 1, "v": 9}]
+    assert not len(engine.push({"ts": 1, "v": 9})) and engine.late_events().to_pylist() == [{"ts": 1, "v": 9}]
     assert (engine.stats().rows, engine.stats().late, engine.stats().waiting) == (5, 1, 1)
     strict = query.engine(on_late="raise")
     strict.push({"ts": 2, "v": 4})
