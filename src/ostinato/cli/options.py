@@ -113,9 +113,7 @@ def end_option(of: str = "") -> Any:
 
 
 def document_option(of: str = "") -> Any:
-    return typer.Option(
-        "--document", metavar="COLUMN", help=_help(of, "column whose JSON or XML texts are events.")
-    )
+    return typer.Option("--document", metavar="COLUMN", help=_help(of, "column whose JSON or XML texts are events."))
 
 
 def _check_duration(given: str | None) -> str | None:
