@@ -9,7 +9,7 @@ _ANY_LATER = "write `;` for `and then`, whatever comes between: A ; B"
 _DIRECTLY = "write `:` for `directly after`: A : B"
 _ROWS = "write the pattern with `:` for `directly after` or `;` for `and then`, conditions after FILTER: "
 _RECOGNIZE = f"{_ROWS}(A AS a : B AS b) FILTER b.price > a.price"
-_SKIP = (
+SKIP_FORMS = (
     "write AFTER MATCH SKIP and PAST LAST ROW, TO NEXT ROW, TO FIRST x or TO LAST x; without it, matches may overlap"
 )
 _LOOP = (
@@ -57,8 +57,8 @@ _INFIXES = {
     "GREEDY": "write SELECT MAX * WHERE … for the longest matches",
     "CONSECUTIVE": "write :+ for events one after the other: A:+",
     "ALLOWCOMBINATIONS": _LOOP,
-    "AFTER": _SKIP,
-    "SKIP": _SKIP,
+    "AFTER": SKIP_FORMS,
+    "SKIP": SKIP_FORMS,
     "DEFINE": f"{_ROWS}(A AS a ; B AS b) FILTER b.price > 10",
     "MEASURES": "list what to show before the pattern: SELECT a.price, last(b.price) WHERE A AS a ; B AS b+",
     "GROUP": "write PARTITION BY attr at the end: each value of it is matched separately",

@@ -9,6 +9,7 @@ from ostinato.core.text import messages
 from ostinato.core.text.messages import Advice, ErrorPlace, Slip, Wording
 from ostinato.errors import QueryError, did_you_mean
 from ostinato.patterns.syntax.cel.foreign_words import (
+    SKIP_FORMS,
     advise_condition_of_event,
     advise_counted_event,
     advise_foreign_word,
@@ -110,6 +111,12 @@ def _consume_mode(place: ErrorPlace) -> Advice | None:
     if place.last(2) != "CONSUME":
         return None
     return Advice(place.reason, did_you_mean(place.found.upper(), ("NONE", "PARTITION", "ANY")))
+
+
+def _where_to_go_on(place: ErrorPlace) -> Advice | None:
+    if " ".join(place.before).upper().split()[-3:] != ["AFTER", "MATCH", "SKIP"]:
+        return None
+    return Advice("AFTER MATCH SKIP says where later matches may begin", SKIP_FORMS)
 
 
 def _where_for_filter(place: ErrorPlace) -> Advice | None:
@@ -234,6 +241,7 @@ _SLIPS: tuple[Slip, ...] = (
     messages.advise_window,
     messages.advise_missing_by,
     _consume_mode,
+    _where_to_go_on,
     messages.advise_keyword_as_name,
     advise_foreign_word,
     _where_for_filter,
