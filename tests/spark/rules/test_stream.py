@@ -130,3 +130,21 @@ def test_explain(spark: Any, tmp_path: Path) -> None:
     assert "into 8 buckets" in told
     assert "rules 1, 2, 3: a by k; b by k; c by k; either by k; pair by k; triple by k" in told
     assert "rules 6, 7, 8, 9: in one task" in told
+
+
+def test_two_hundred_rules(spark: Any, tmp_path: Path) -> None:
+    """What a bucket keeps of a rule is about as much as its text."""
+    join = """DETECT pair$ { k { var K } } ON and { event i: a$ {{ k {{ var K }} }}, event j: b$ {{ k {{ var K }} }}
+              } where { i before j, {i, j} within 4 sec } END"""
+    above = "DETECT above$ { v { var V } } ON event i: c {{ v {{ var V }}, w {{ var W }} }} where { var W > $ } END"
+    rules = ost.rules("\n".join(text.replace("$", str(number)) for number in range(100) for text in (join, above)))
+    rows = [
+        event(f"{label}{number}", number / 10 + later, k="x")
+        for number in (3, 7, 99)
+        for label, later in (("a", 0), ("b", 1))
+    ]
+    rows += [event("c", 20, v=1, w=1.5)]
+    feed = Feed(spark, tmp_path, SCHEMA).add(table(*rows[:4])).add(table(*rows[4:]), END)
+    running = run(feed, rules, buckets=1)
+    assert shown(found(feed)) == shown(rules.detect(table(*rows)))
+    assert len(found(feed)) == 5
