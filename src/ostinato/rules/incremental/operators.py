@@ -8,19 +8,18 @@ derived drives the arms that read it, until nothing is new (semi-naive evaluatio
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pyarrow as pa
 
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.time_relations import TIMERS, absolute_nanoseconds
-from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, Frame, Host, LookUp, Operand, PointPlan
+from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, LookUp, Operand, PointPlan
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind
-from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, EventRows, live_term_reader
-from ostinato.rules.incremental.expressions import Expressions, extreme
+from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, live_term_reader
+from ostinato.rules.incremental.expressions import Expressions
 from ostinato.rules.incremental.host_expressions import compile_value
 from ostinato.rules.incremental.host_values import HostValues, NeedsHostError
-from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.matches import (
     TermMatches,
     derived_columns,
@@ -30,10 +29,10 @@ from ostinato.rules.incremental.matches import (
     match_flat,
     reads_fields,
 )
+from ostinato.rules.incremental.planned_points import PointPlanner
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.constant_comparisons import as_constant_comparison
-from ostinato.rules.relational.kinds import REF, TERM, Kind
-from ostinato.rules.relational.sql_program import SqlProgram
+from ostinato.rules.relational.kinds import TERM, Kind
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import Combined, Condition, Data, Formula, RelativeTimer
 
@@ -43,42 +42,14 @@ _PLAIN_OF = {WHOLE: k.NUMBER, FLOAT: k.NUMBER, TRUTH: k.TRUTH, MOMENT: k.MOMENT}
 _TESTS = {"=": k.EQUAL, "<": k.BELOW, "<=": k.UP_TO, ">": k.ABOVE, ">=": k.FROM}
 
 
-@dataclass(eq=False)
-class ArmPlanner:
-    """Writes the points and arms of a program, and of what is deployed later."""
-
-    events: EventRows
-    interned: Interned
-    max_rounds: int
-    points: list[PointPlan] = field(default_factory=list)
-    arms: list[ArmCode] = field(default_factory=list)
-    fixed: list[tuple[PointPlan, int, int]] = field(default_factory=list)  # tuples that are there from the start
-    rounds: dict[PointPlan, int] = field(default_factory=dict)  # the most that a recursion may take
-
-    def __post_init__(self) -> None:
-        self.frame = Frame(self.interned)
-        self.incoming = PointPlan("", (), ())
-        self.points.append(self.incoming)
-        self.by_name: dict[str, PointPlan] = {}
-        self.derived: dict[str, PointPlan] = {}
-        self.sources: dict[cera.Source, PointPlan] = {}
-        self.in_group = False  # whether arms are written inside of a group, where no Python can run
-        self.place = self.since = 0
-        self.moving: frozenset[str] = frozenset()
-
-    def begin_program(self, program: SqlProgram) -> None:
-        """What is written next are definitions of this program."""
-        self.program, self.generator, self.types = program, program.generator, program.plan_types
-
-    def begin(self, definition: cera.Definition, moving: frozenset[str]) -> None:
-        """What is written next is for a definition. `moving` are the points that its recursion adds to."""
-        self.place, self.since, self.moving = self.place + 1, definition.since, moving
+class ArmPlanner(PointPlanner):
+    """Writes the arms of definitions."""
 
     def definition(self, definition: cera.Definition) -> None:
         """Write the arms of a definition."""
         name, node = definition.name, definition.node
         assert not isinstance(node, cera.Construct)
-        point = self._define(name, node)
+        point = self.define(name, node)
         if isinstance(node, cera.Match):
             self._match(point, node)
         elif isinstance(node, cera.FixedStream):
@@ -86,64 +57,6 @@ class ArmPlanner:
         else:
             for arm, columns in self.drive(node):
                 self.emit(arm, point, [columns[each].slot for each in point.columns])
-
-    # Points
-
-    def _define(self, name: str, node: cera.Node) -> PointPlan:
-        names, relevance = self.generator.columns(node), self.program.plan.relevance[name]
-        kinds = {self.generator.names.variable(each): kind for each, kind in self.types.kinds[name].items()}
-        default = {each: pa.string() if each.endswith(f".{REF}") else pa.int64() for each in names}
-        places = {each: place for place, each in enumerate(names)}
-        bounds = [bound for use in relevance.uses for bound in use.bounds]
-        point = PointPlan(
-            name,
-            tuple(names),
-            tuple(kinds.get(each, default[each]) for each in names),
-            k.STORED if relevance.uses else k.TRANSIENT,
-            relevance.waits,
-            tuple(places[self.generator.names.time(ident, "end")] for ident in node.schema.times),
-            tuple(tuple(self._until(time, most, places) for time, most in bound.until) for bound in bounds),
-            any(not bound.until for bound in bounds),
-            self.since,
-        )
-        self.by_name[name] = point
-        self.points.append(point)
-        return point
-
-    def _until(self, time: tuple[str, str] | None, offset: int, places: dict[str, int]) -> tuple[int, int]:
-        ticks = -self.generator.ticks(-offset)
-        return (-1, ticks) if time is None else (places[self.generator.names.time(*time)], ticks)
-
-    def scratch(self, names: Sequence[str], kinds: Sequence[Kind]) -> PointPlan:
-        """A point for what goes to Python, or comes from it."""
-        point = PointPlan(f"#{len(self.points)}", tuple(names), tuple(kinds), since=self.since)
-        self.points.append(point)
-        return point
-
-    def derived_point(self, label: str) -> PointPlan:
-        """The events of a label that rules derive."""
-        if label not in self.derived:
-            kinds = self.types.derived[label]
-            columns = ("begin", "end", *kinds)
-            coded = pa.int64(), pa.int64(), *kinds.values()
-            point = PointPlan(label, columns, coded, k.DERIVED, since=self.since)
-            self.derived[label] = point
-            self.points.append(point)
-        return self.derived[label]
-
-    def arm(self, source: PointPlan) -> ArmCode:
-        made = ArmCode(self.frame, source, (self.place, len(self.arms)), self.since)
-        self.arms.append(made)
-        return made
-
-    def emit(self, arm: ArmCode, point: PointPlan, slots: Sequence[int]) -> None:
-        end = extreme(arm, k.GREATEST, [slots[place] for place in point.ends]) if point.waits else -1
-        arm.add(k.EMIT, point, list(slots), end)
-
-    def host(self, host: Host, source: PointPlan) -> ArmCode:
-        arm = self.arm(source)
-        arm.host = host
-        return arm
 
     # Matches
 

@@ -1,0 +1,107 @@
+"""The points of a query plan, and the arms between them, as they are written one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from ostinato.rules.algebra import nodes as cera
+from ostinato.rules.incremental.arm_code import ArmCode, Frame, Host, PointPlan
+from ostinato.rules.incremental.event_rows import EventRows
+from ostinato.rules.incremental.expressions import extreme
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.kernels import layout as k
+from ostinato.rules.relational.kinds import REF, Kind
+from ostinato.rules.relational.sql_program import SqlProgram
+
+
+@dataclass(eq=False)
+class PointPlanner:
+    """The points and arms of a program, and of what is deployed later, as far as they are written."""
+
+    events: EventRows
+    interned: Interned
+    max_rounds: int
+    points: list[PointPlan] = field(default_factory=list)
+    arms: list[ArmCode] = field(default_factory=list)
+    fixed: list[tuple[PointPlan, int, int]] = field(default_factory=list)  # tuples that are there from the start
+    rounds: dict[PointPlan, int] = field(default_factory=dict)  # the most that a recursion may take
+
+    def __post_init__(self) -> None:
+        self.frame = Frame(self.interned)
+        self.incoming = PointPlan("", (), ())
+        self.points.append(self.incoming)
+        self.by_name: dict[str, PointPlan] = {}
+        self.derived: dict[str, PointPlan] = {}
+        self.sources: dict[cera.Source, PointPlan] = {}
+        self.in_group = False  # whether arms are written inside of a group, where no Python can run
+        self.place = self.since = 0
+        self.moving: frozenset[str] = frozenset()
+
+    def begin_program(self, program: SqlProgram) -> None:
+        """What is written next are definitions of this program."""
+        self.program, self.generator, self.types = program, program.generator, program.plan_types
+
+    def begin(self, definition: cera.Definition, moving: frozenset[str]) -> None:
+        """What is written next is for a definition. `moving` are the points that its recursion adds to."""
+        self.place, self.since, self.moving = self.place + 1, definition.since, moving
+
+    # Points
+
+    def define(self, name: str, node: cera.Node) -> PointPlan:
+        names, relevance = self.generator.columns(node), self.program.plan.relevance[name]
+        kinds = {self.generator.names.variable(each): kind for each, kind in self.types.kinds[name].items()}
+        default = {each: pa.string() if each.endswith(f".{REF}") else pa.int64() for each in names}
+        places = {each: place for place, each in enumerate(names)}
+        bounds = [bound for use in relevance.uses for bound in use.bounds]
+        point = PointPlan(
+            name,
+            tuple(names),
+            tuple(kinds.get(each, default[each]) for each in names),
+            k.STORED if relevance.uses else k.TRANSIENT,
+            relevance.waits,
+            tuple(places[self.generator.names.time(ident, "end")] for ident in node.schema.times),
+            tuple(tuple(self._until(time, most, places) for time, most in bound.until) for bound in bounds),
+            any(not bound.until for bound in bounds),
+            self.since,
+        )
+        self.by_name[name] = point
+        self.points.append(point)
+        return point
+
+    def _until(self, time: tuple[str, str] | None, offset: int, places: dict[str, int]) -> tuple[int, int]:
+        ticks = -self.generator.ticks(-offset)
+        return (-1, ticks) if time is None else (places[self.generator.names.time(*time)], ticks)
+
+    def scratch(self, names: Sequence[str], kinds: Sequence[Kind]) -> PointPlan:
+        """A point for what goes to Python, or comes from it."""
+        point = PointPlan(f"#{len(self.points)}", tuple(names), tuple(kinds), since=self.since)
+        self.points.append(point)
+        return point
+
+    def derived_point(self, label: str) -> PointPlan:
+        """The events of a label that rules derive."""
+        if label not in self.derived:
+            kinds = self.types.derived[label]
+            columns = ("begin", "end", *kinds)
+            coded = pa.int64(), pa.int64(), *kinds.values()
+            point = PointPlan(label, columns, coded, k.DERIVED, since=self.since)
+            self.derived[label] = point
+            self.points.append(point)
+        return self.derived[label]
+
+    def arm(self, source: PointPlan) -> ArmCode:
+        made = ArmCode(self.frame, source, (self.place, len(self.arms)), self.since)
+        self.arms.append(made)
+        return made
+
+    def emit(self, arm: ArmCode, point: PointPlan, slots: Sequence[int]) -> None:
+        end = extreme(arm, k.GREATEST, [slots[place] for place in point.ends]) if point.waits else -1
+        arm.add(k.EMIT, point, list(slots), end)
+
+    def host(self, host: Host, source: PointPlan) -> ArmCode:
+        arm = self.arm(source)
+        arm.host = host
+        return arm
