@@ -16,6 +16,7 @@ from ostinato.rules.plan.strata import label_uses
 from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, NormalRule, PeriodicTimer
 
 _MOST = 1_000  # ways to choose a key that are looked at
+_MANY_UNITS = 8  # each costs a group of rows and a state; so many rules rather share theirs
 
 Choice = Mapping[str, str]  # label -> the attribute whose value goes by
 
@@ -44,7 +45,10 @@ def partition_rules(rules: Sequence[NormalRule], plain: Collection[str]) -> tupl
             made.append((component, choices))
         else:
             whole += component
-    units = [_unit(members, choices) for members, choices in _merge_units(made)]
+    merged = _merge_units(made)
+    if len(merged) > _MANY_UNITS:
+        merged = _merge_disjoint_units(merged)
+    units = [_unit(members, choices) for members, choices in merged]
     return tuple(units) + ((_unit(whole, []),) if whole else ())
 
 
@@ -158,3 +162,19 @@ def _merge_units(made: Iterable[tuple[list[NormalRule], list[Choice]]]) -> list[
         else:
             units.append((rules, choices))
     return units
+
+
+def _merge_disjoint_units(
+    units: Iterable[tuple[list[NormalRule], list[Choice]]],
+) -> list[tuple[list[NormalRule], list[Choice]]]:
+    """Units that read no label by two attributes are one, each label by its own."""
+    merged: list[tuple[list[NormalRule], dict[str, str]]] = []
+    for rules, (choice, *_) in units:
+        for members, known in merged:
+            if all(known.get(label, attribute) == attribute for label, attribute in choice.items()):
+                members += rules
+                known |= choice
+                break
+        else:
+            merged.append(([*rules], dict(choice)))
+    return [(rules, [choice]) for rules, choice in merged]

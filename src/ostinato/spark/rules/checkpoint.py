@@ -3,6 +3,7 @@ engine, and what the checkpoint was started with."""
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,8 +33,11 @@ class SavedEngine:
         if state is None:
             return SavedEngine(None)
         stored = Snapshot.from_bytes(state)
-        return SavedEngine(stored.arrays["engine"].tobytes(), stored.meta["timer"])
+        engine = stored.arrays["engine"].tobytes()
+        return SavedEngine(zlib.decompress(engine) if stored.meta.get("packed") else engine, stored.meta["timer"])
 
     def dump(self) -> bytes:
         assert self.snapshot is not None
-        return Snapshot({"timer": self.timer}, {"engine": np.frombuffer(self.snapshot, np.uint8)}, {}).to_bytes()
+        # Most of it is the text of the rules, in each bucket again.
+        packed = np.frombuffer(zlib.compress(self.snapshot, 1), np.uint8)
+        return Snapshot({"timer": self.timer, "packed": True}, {"engine": packed}, {}).to_bytes()

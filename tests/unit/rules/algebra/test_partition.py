@@ -91,3 +91,15 @@ def test_a_pattern_reads_all_events() -> None:
     """Those between the events that it names may matter too."""
     text = 'DETECT d { k { var K } } ON event p: cel "SELECT x.k WHERE a AS x ; b AS y" {{ k {{ var K }} }} END'
     assert units(text) == (RuleUnit((1,), None, {}),)
+
+
+def test_many_rules_that_read_no_label_by_two_attributes_are_one_unit() -> None:
+    pair = """DETECT d$ { k { var K } } ON and { event i: a$ {{ k {{ var K }} }}, event j: b$ {{ j {{ var K }} }} }
+        where { {i, j} within 1 sec } END """
+    few, many = ("".join(pair.replace("$", str(number)) for number in range(rules)) for rules in (8, 9))
+    assert len(units(few)) == 8
+    other = "DETECT e { v { var V } } ON event i: a0 {{ v {{ var V }} }} END"
+    one, two = units(many + other)
+    assert one.rules == tuple(range(1, 10))
+    assert (one.keys["a3"], one.keys["b3"]) == (("k",), ("j",))
+    assert (two.rules, two.keys["a0"]) == ((10,), ("v",))
