@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.errors import DataError
 from ostinato.rules.algebra.nodes import Match, Plan, Point, walk
 from ostinato.rules.algebra.structures import structures
-from ostinato.rules.incremental.codes import NOTHING, NUMBERED, code_kind, decode_column, encode_column
+from ostinato.rules.incremental.codes import NUMBERED, code_kind
 from ostinato.rules.incremental.event_rows import (
     FIRST_ATTRIBUTE,
-    PRESENT,
     read_waiting_terms,
 )
-from ostinato.rules.incremental.interned import Interned
-from ostinato.rules.incremental.schema_evolution import widen_column, widen_events
+from ostinato.rules.incremental.recode import carry_columns, recode
+from ostinato.rules.incremental.schema_evolution import widen_events
 from ostinato.rules.incremental.steps import StepEvaluator
 from ostinato.rules.kernels.layout import NULL
-from ostinato.rules.relational.kinds import TERM, Kind
 
 FROM_THE_START = "say what all columns hold from the start: rules.engine(schema=pyarrow.schema(…))"
 
@@ -52,14 +49,7 @@ def _migrate_events(after: StepEvaluator, before: StepEvaluator) -> None:
     names = {number: new.labels.get(name, 0) for name, number in old.labels.items()}
     made[:, 0] = [names.get(label, 0) for label in rows[:, 0].tolist()]
     made[:, 1:FIRST_ATTRIBUTE] = rows[:, 1:FIRST_ATTRIBUTE]
-    known = {path: place for place, (path, _) in enumerate(old.kinds, FIRST_ATTRIBUTE)}
-    for place, (path, kind) in enumerate(new.kinds, FIRST_ATTRIBUTE):
-        if (column := known.get(path)) is not None:
-            of = old.kinds[column - FIRST_ATTRIBUTE][1]
-            if PRESENT in (of, kind):
-                made[:, place] = np.where(rows[:, column] == NULL, NULL, 1) if kind is PRESENT else rows[:, column]
-            else:
-                made[:, place] = recode(rows[:, column], of, kind, after.interned, f"`{'.'.join(path)}`")
+    carry_columns(rows, old, made, new)
     read_waiting_terms(made, new, rows, old)
     after.live.room(len(made))[:] = made
     after.live.wait(len(made))
@@ -109,15 +99,3 @@ def _point(name: str, of: str, after: StepEvaluator, before: StepEvaluator) -> I
         if len(rows):
             made[:, place] = recode(rows[:, place], of, kind, after.interned, new.columns[place])
     return made
-
-
-def recode(codes: Int64, before: Kind, after: Kind, interned: Interned, name: str) -> Int64:
-    """Values of a type in the codes of a wider one."""
-    if code_kind(before) in (NOTHING, code_kind(after)):
-        return codes
-    codes = np.ascontiguousarray(codes)
-    if after is TERM:
-        values = decode_column(codes, before, interned).to_pylist()
-        return np.array([NULL if value is None else interned.number(value) for value in values], np.int64)
-    values = pa.chunked_array([decode_column(codes, before, interned)])
-    return encode_column(widen_column(values, after, name), after, interned)

@@ -18,6 +18,7 @@ from ostinato.rules.incremental.heads import write_arms
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.kept_windows import clear_windows, renew_windows
 from ostinato.rules.incremental.operators import ArmPlanner
+from ostinato.rules.incremental.recode import carry_columns
 from ostinato.rules.incremental.tables import Linker
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.kernels.events import MOST, drop_done, sort_few
@@ -66,8 +67,11 @@ class LiveProgram:
 
     def deploy(self, part: SqlProgram) -> None:
         """Let the rules of a part of the program run from now on."""
+        width = self.events.width
         write_arms(self.planner, part)
         self.linker.extend()
+        waiting = self.waiting
+        carry_columns(waiting[:, :width], self.events, waiting, self.events, width)
         self._begin_fixed(self.now)
         if self.events.readers:
             read_waiting_terms(self.waiting, self.events, self.waiting, self.events)

@@ -186,3 +186,29 @@ def test_before_any_event_rules_are_checked_together() -> None:
     engine.deploy("more", SECOND)
     assert engine.deployed == ["more"]
     assert found(engine.push([point("a", 1), point("b", 2)]), engine.flush()) == [("quiet", 1, 2), ("second", 1, 2)]
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_events_that_wait_have_the_values_that_only_new_rules_read(anew: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of an attribute, they may have been read as another type, or only whether there is one."""
+    there = "DETECT there { n { 1 } } ON event i: a {{ k {{ }} }} END"
+    seen = there.replace("there", "seen")
+    seen += " DETECT both { k { var K } } ON event i: a {{ k {{ var K }} }} END"
+    engine = ostinato.rules(seen).engine()
+    engine.push([point("a", 1, "y")])
+    if anew:
+        monkeypatch.setattr(StreamBinding, "changed", lambda *_: None)
+    engine.deploy("more", "DETECT more { k { var K } } ON event i: a {{ k {{ var K }} }} END")
+    engine.deploy("there", there)
+    answer = engine.flush()
+    assert sorted((row["type"], row["k"]) for row in answer.to_pylist()) == [
+        *[("both", "y"), ("more", "y"), ("seen", None), ("there", None)]
+    ]
+    engine = ostinato.rules(seen.split("DETECT both")[0]).engine()
+    engine.push([point("a", 1, "y")])
+    engine.deploy("there", "DETECT more { k { var K } } ON event i: a {{ k {{ var K }} }} END")
+    assert sorted(found(engine.flush())) == [("more", 1, 1), ("seen", 1, 1)]
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1, "y")])
+    engine.deploy("there", there)
+    assert found(engine.flush()) == [("there", 1, 1)]

@@ -1,0 +1,44 @@
+"""Codes of one type as those of another."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from ostinato.core.arrays import Int64
+from ostinato.rules.incremental.codes import NOTHING, code_kind, decode_column, encode_column
+from ostinato.rules.incremental.event_rows import FIRST_ATTRIBUTE, PRESENT, EventRows
+from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.schema_evolution import widen_column
+from ostinato.rules.kernels.layout import NULL
+from ostinato.rules.relational.kinds import TERM, Kind
+
+
+def carry_columns(rows: Int64, old: EventRows, made: Int64, new: EventRows, first: int = FIRST_ATTRIBUTE) -> None:
+    """Write the attributes of events that were read, from a column on, in the types in which they are read now.
+
+    Where only their presence was read, they have no value.
+    """
+    known = {path: column for column, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE) if kind is PRESENT}
+    known |= {path: column for column, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE) if kind is not PRESENT}
+    for column, (path, kind) in enumerate(new.kinds, FIRST_ATTRIBUTE):
+        before = old.columns.get((path, str(kind)), known.get(path))
+        if column < first or before is None or before >= rows.shape[1]:
+            continue
+        of = old.kinds[before - FIRST_ATTRIBUTE][1]
+        if kind is PRESENT:
+            made[:, column] = np.where(rows[:, before] == NULL, NULL, 1)
+        elif of is not PRESENT:
+            made[:, column] = recode(rows[:, before], of, kind, new.interned, f"`{'.'.join(path)}`")
+
+
+def recode(codes: Int64, before: Kind, after: Kind, interned: Interned, name: str) -> Int64:
+    """Values of a type in the codes of a wider one."""
+    if code_kind(before) in (NOTHING, code_kind(after)):
+        return codes
+    codes = np.ascontiguousarray(codes)
+    if after is TERM:
+        values = decode_column(codes, before, interned).to_pylist()
+        return np.array([NULL if value is None else interned.number(value) for value in values], np.int64)
+    values = pa.chunked_array([decode_column(codes, before, interned)])
+    return encode_column(widen_column(values, after, name), after, interned)
