@@ -303,3 +303,9 @@ def test_rules_of_a_label_that_nest_other_fields(spark: Any) -> None:
     """
     rules = ost.rules(text)
     assert shown(in_sql(rules, frame(spark, EVENTS, pieces=2)).toArrow()) == shown(rules.detect(EVENTS))
+
+
+def test_private_rules_alone_show_nothing(spark: Any) -> None:
+    rules = ost.rules("PRIVATE DETECT p { k { var K } } ON event e: a {{ k {{ var K }} }} END")
+    assert in_sql(rules, frame(spark, EVENTS, pieces=2)).toArrow().num_rows == 0
+    assert rules.detect(frame(spark, EVENTS, pieces=2)).columns == ["type", "begin", "end"]

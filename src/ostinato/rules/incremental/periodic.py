@@ -37,7 +37,8 @@ class PeriodicTimers:
         self.done = now
         yield from found.items()
 
-    def due(self, waiting: Int64) -> int | None:
+    @property
+    def due(self) -> int | None:
         """When the next timer goes off."""
         if self.first is None:
             return None

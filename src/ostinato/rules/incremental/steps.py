@@ -102,7 +102,7 @@ class StepEvaluator:
 
     @property
     def due(self) -> int | None:
-        ticks = [tick for tick in (self.live.due, self.periodic.due(self.waiting[:, END])) if tick is not None]
+        ticks = [tick for tick in (self.live.due, self.periodic.due) if tick is not None]
         return min(ticks, default=None)
 
     @property

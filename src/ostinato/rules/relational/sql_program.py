@@ -176,7 +176,9 @@ class SqlProgram:
             name = exp.alias_(constant(label), "type", quoted=True)
             arms.append(exp.select(name, *_times(), *shown).from_(table(derived_table(label))))
         if not arms:
-            return exp.select(*(exp.alias_(exp.Null(), name) for name in ("type", "begin", "end"))).where(exp.false())
+            kinds = {"type": "text", "begin": "bigint", "end": "bigint"}
+            empty = [exp.alias_(exp.cast(exp.Null(), kind), name, quoted=True) for name, kind in kinds.items()]
+            return exp.select(*empty).where(exp.false())
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
 
 
