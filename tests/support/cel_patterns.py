@@ -1,4 +1,4 @@
-"""What the CEL patterns inside of event rules match, by the declarative semantics of CEL."""
+"""What the patterns inside of event rules match, by the declarative semantics of CEL and of SREM."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterable
 from ostinato.core.expressions import variables
 from ostinato.patterns.compile import compile_text
 from ostinato.patterns.semantics.cel import evaluate
+from ostinato.patterns.semantics.srem import detect
 from ostinato.patterns.syntax.nodes import repeated_variables
+from ostinato.patterns.syntax.srem import parse as srem
+from ostinato.patterns.syntax.srem.nodes import SremPattern
 from ostinato.rules.plan.embedded_cel import match_columns, select_all_variables
 from ostinato.rules.syntax.nodes import CelPattern
 from ostinato.rules.terms.data import from_row
@@ -21,6 +24,9 @@ def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPat
     stream = sorted(rows, key=lambda row: row["end"])
 
     def patterns(pattern: CelPattern) -> Iterable[IntervalEvent]:
+        if pattern.language == "srem":
+            yield from segments(srem.parse(pattern.query))
+            return
         query = compile_text(select_all_variables(pattern.query), "cel").query
         many = repeated_variables(query.formula)
         items = query.items or ()
@@ -34,5 +40,11 @@ def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPat
                 "match", {name: values[name] for name in match_columns(query) if not name.startswith("#")}, without=()
             )
             yield IntervalEvent(first["begin"] * ticks_per_second, last["end"] * ticks_per_second, term)
+
+    def segments(pattern: SremPattern) -> Iterable[IntervalEvent]:
+        for first, last in detect(pattern, stream, time="end"):
+            term = from_row("match", {name: stream[first].get(name) for name in pattern.partition_by}, without=())
+            begin, end = stream[first]["begin"], stream[last]["end"]
+            yield IntervalEvent(begin * ticks_per_second, end * ticks_per_second, term)
 
     return patterns

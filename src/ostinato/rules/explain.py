@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ostinato.core.units import duration_text
-from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.format import format_definition, format_node
 from ostinato.rules.algebra.nodes import Definition, Match, RelevanceBound
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.relevance import Relevance
+from ostinato.rules.plan.embedded_cel import parse_pattern
 from ostinato.rules.syntax.nodes import CelPattern
 
 _MICROSECOND = 1_000  # nanoseconds; less comes from `before` and the like, and is not worth showing
@@ -45,8 +45,8 @@ def unbounded_pattern_warnings(plan: RulePlan) -> list[str]:
     patterns = [event for each in plan.translated for event in each.rule.events if isinstance(event, CelPattern)]
     return [
         f"the partial matches of `{query}` are kept for ever: give the query a WITHIN"
-        for query in dict.fromkeys(pattern.query for pattern in patterns)
-        if parse(query).window is None
+        for query, language in dict.fromkeys((pattern.query, pattern.language) for pattern in patterns)
+        if parse_pattern(query, language).window is None
     ]
 
 

@@ -207,7 +207,7 @@ isos = st.datetimes().map(lambda time: time.isoformat())
 bindings = st.none() | names
 atoms: st.SearchStrategy[n.Body] = st.one_of(
     st.builds(n.EventQuery, names, elements, bindings),
-    st.builds(n.CelPattern, names, texts, matches),
+    st.builds(n.CelPattern, names, texts, matches, st.sampled_from(["cel", "srem"])),
     st.builds(n.RelativeTimer, names, st.sampled_from(n.RELATIVE_TIMERS), names, durations),
     st.builds(n.AbsoluteTimer, names, times, times) | st.builds(n.AbsoluteTimer, names, isos, isos),
     st.builds(

@@ -169,6 +169,9 @@ PROGRAMS["patterns"] = """
     DETECT calm { k { var K } }
     ON and { event p: cel "SELECT x.k AS k WHERE a AS x ; b AS y WITHIN 2 seconds" {{ k { var K } }},
              event t: timer:from-end [ event p, 2 sec ], while t: not c {{ k { var K } }} } END
+    DETECT rises { k { var K } }
+    ON event p: srem "[type != 'c'] -> r . [type = 'b' AND v > r.v] PARTITION BY k WITHIN 5 seconds"
+                {{ k { var K } }} END
 """
 ALL = "\n".join(PROGRAMS.values())
 

@@ -57,8 +57,9 @@ def _inline(node: cera.Node) -> str:
     if isinstance(node, cera.Match):
         if isinstance(node.stream, cera.PeriodicStream):
             return f"X[ {node.ident}: {node.stream.kind}[{duration_text(node.stream.nanoseconds)}] ](E)"
-        shown = term_text(node.term)
-        term = f'cel "{node.stream.query}" {shown}' if isinstance(node.stream, cera.CelStream) else shown
+        term = term_text(node.term)
+        if isinstance(node.stream, cera.CelStream):
+            term = f'{node.stream.language} "{node.stream.query}" {term}'
         bound = "" if node.bound is None else f"var {node.bound} -> "
         return f"QX[ {node.ident}: {bound}{term} ](E)"
     if isinstance(node, cera.TimerStream):

@@ -14,6 +14,7 @@ from typing import Literal as OneOf
 
 from ostinato.core.expressions import variables
 from ostinato.errors import OstinatoError
+from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.variables import outer_variables, term_variables
@@ -32,9 +33,10 @@ class RelationSchema:
 
 @dataclass(frozen=True)
 class CelStream:
-    """The stream of the matches of a CEL query over incoming events."""
+    """The stream of the matches of a CEL query, or of an SREM, over incoming events."""
 
     query: str
+    language: Language = "cel"
 
 
 @dataclass(frozen=True)

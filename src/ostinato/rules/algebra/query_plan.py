@@ -8,7 +8,6 @@ from functools import cached_property
 from math import inf
 
 from ostinato.errors import QueryError
-from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.rules.algebra.difference_bounds import DifferenceBounds, annotate_joins
 from ostinato.rules.algebra.materialise import materialise
 from ostinato.rules.algebra.nodes import (
@@ -24,6 +23,7 @@ from ostinato.rules.algebra.nodes import (
 from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
 from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
 from ostinato.rules.algebra.translate import translate
+from ostinato.rules.plan.embedded_cel import parse_pattern
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.outputs import Outputs, label_outputs
 from ostinato.rules.plan.strata import Group, Strata, stratify
@@ -78,7 +78,7 @@ def plan_rules(
 
     def lasts(stream: Stream) -> float:
         if isinstance(stream, CelStream):
-            window = parse(stream.query).window
+            window = parse_pattern(stream.query, stream.language).window
             return longest + window.amount if window is not None and window.kind == "time" else inf
         if isinstance(stream, PeriodicStream):
             return stream.nanoseconds if stream.kind == "tumbling" else 0

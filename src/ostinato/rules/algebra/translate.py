@@ -61,7 +61,7 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
 
 def event_match(query: EventQuery | CelPattern) -> cera.Match:
     if isinstance(query, CelPattern):
-        return cera.Match(query.ident, query.term, cera.CelStream(query.query))
+        return cera.Match(query.ident, query.term, cera.CelStream(query.query, query.language))
     return cera.Match(query.ident, query.term, query.term.label, query.bound)
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.snapshot_format import Snapshot
+from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
 from ostinato.rules.incremental.event_rows import FIRST_ATTRIBUTE, LABEL_COLUMN
@@ -22,7 +23,18 @@ from ostinato.rules.kernels.layout import NULL
 from ostinato.rules.relational.kinds import TERM
 from ostinato.rules.runtime.ingest import tag, untag
 
-_POINT, _PATTERN = "point ", "pattern "
+_POINT = "point "
+_PATTERNS: dict[str, Language] = {"pattern ": "cel", "srem ": "srem"}  # what begins the name of a pattern's state
+
+
+def _saved_name(stream: CelStream) -> str:
+    prefix = next(prefix for prefix, language in _PATTERNS.items() if language == stream.language)
+    return prefix + stream.query
+
+
+def _saved_pattern(name: str) -> CelStream | None:
+    found = ((prefix, language) for prefix, language in _PATTERNS.items() if name.startswith(prefix))
+    return next((CelStream(name.removeprefix(prefix), language) for prefix, language in found), None)
 
 
 def save_state(
@@ -43,7 +55,7 @@ def save_state(
     places = {number: place for place, number in enumerate(live.events.labels.values(), 1)}
     arrays["events"][:, LABEL_COLUMN] = [places.get(label, 0) for label in steps.waiting[:, LABEL_COLUMN].tolist()]
     for stream, engine in steps.engines.items():
-        arrays[f"{_PATTERN}{stream.query}"] = np.frombuffer(engine.snapshot(), np.uint8)
+        arrays[_saved_name(stream)] = np.frombuffer(engine.snapshot(), np.uint8)
     tables = {"values": pa.table({"value": pa.array(values.texts, pa.string())})}
     if steps.unseen is not None:
         tables["unseen"] = steps.unseen.combine_chunks()
@@ -56,9 +68,7 @@ def save_state(
 
 def load_state(steps: StepEvaluator, saved: Snapshot, now: int) -> None:
     patterns = {
-        CelStream(name.removeprefix(_PATTERN)): array.tobytes()
-        for name, array in saved.arrays.items()
-        if name.startswith(_PATTERN)
+        stream: array.tobytes() for name, array in saved.arrays.items() if (stream := _saved_pattern(name)) is not None
     }
     if "values" not in saved.tables:
         _load_tables(steps, saved, patterns, now)

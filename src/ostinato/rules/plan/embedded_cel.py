@@ -8,7 +8,7 @@ from ostinato.core.expressions import NOWHERE, Call, Variable, variables
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
-from ostinato.patterns.syntax.nodes import Event, Formula, Item, Query, bound, rebuild
+from ostinato.patterns.syntax.nodes import Event, Formula, Item, Language, Query, bound, rebuild
 from ostinato.rules.syntax.nodes import Bind, CelPattern, ChildQuery, Element, Optional, Position
 
 
@@ -17,7 +17,7 @@ def check_pattern(pattern: CelPattern) -> None:
     from ostinato.patterns.compile import compile_text
 
     try:
-        compiled = compile_text(pattern.query, "cel")
+        compiled = compile_text(pattern.query, pattern.language)
     except QueryError as error:
         raise _locate_error(error, pattern) from None
     query = compiled.query
@@ -36,8 +36,18 @@ def check_pattern(pattern: CelPattern) -> None:
     for child in pattern.term.children:
         label = _label(child)
         if label is not None and label not in known:
-            fix = did_you_mean(label, known) or f"list it: SELECT x.{label} AS {label} WHERE …"
-            raise QueryError(f"the CEL query gives no column `{label}`", span=child.span, fix=fix)
+            cel = pattern.language == "cel"
+            listed = f"list it: SELECT x.{label} AS {label} WHERE …" if cel else f"write PARTITION BY {label}"
+            fix = did_you_mean(label, known) or listed
+            what = "CEL query" if cel else "SREM"
+            raise QueryError(f"the {what} gives no column `{label}`", span=child.span, fix=fix)
+
+
+def parse_pattern(text: str, language: Language) -> Query:
+    """The query that the text of a pattern states."""
+    from ostinato.patterns.compile import compile_text
+
+    return parse(text) if language == "cel" else compile_text(text, language).query
 
 
 def select_all_variables(text: str) -> str:
@@ -82,7 +92,8 @@ def _locate_error(error: QueryError, pattern: CelPattern) -> QueryError:
         return error
     if error.span is not None:
         span = Span(_offset(pattern, error.span.start), max(_offset(pattern, error.span.end), 1))
-    return QueryError(f"in the CEL query: {error.reason}", span=span, fix=error.fix)
+    what = "CEL query" if pattern.language == "cel" else "SREM"
+    return QueryError(f"in the {what}: {error.reason}", span=span, fix=error.fix)
 
 
 def _offset(pattern: CelPattern, place: int) -> int:

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span
-from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.nodes import event_types
+from ostinato.rules.plan.embedded_cel import parse_pattern
 from ostinato.rules.syntax.grouping import groups_bindings
 from ostinato.rules.syntax.nodes import CelPattern, NormalRule, RelativeTimer
 
@@ -68,7 +68,8 @@ def label_uses(rule: NormalRule) -> Iterator[LabelUse]:
     anchors = _anchors(rule)
     for event in rule.events:
         if isinstance(event, CelPattern):
-            for label in sorted(label for label in event_types(parse(event.query).formula) if label is not None):
+            types = event_types(parse_pattern(event.query, event.language).formula)
+            for label in sorted(label for label in types if label is not None):
                 yield LabelUse(label, event.query_span, _PATTERN, "pattern over ")
         else:
             yield LabelUse(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))

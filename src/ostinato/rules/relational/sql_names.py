@@ -38,7 +38,9 @@ def stream_table(stream: Stream) -> str:
     """The events of a label, or of another source."""
     if isinstance(stream, PeriodicStream):
         return f"T {stream.kind} {stream.nanoseconds}"
-    return f"M {escape_case(stream.query)}" if isinstance(stream, CelStream) else f"E {escape_case(stream)}"
+    if isinstance(stream, CelStream):
+        return f"{'M' if stream.language == 'cel' else 'S'} {escape_case(stream.query)}"
+    return f"E {escape_case(stream)}"
 
 
 def escape_case(label: str) -> str:

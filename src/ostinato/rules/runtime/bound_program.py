@@ -94,7 +94,7 @@ def bind_program(
     try:
         sources = _sources(plan)
         patterns = {
-            each: PatternStream(each.query, columns.attributes, ticks)
+            each: PatternStream(each.query, columns.attributes, ticks, each.language, columns.type)
             for each in sources
             if isinstance(each, CelStream)
         }

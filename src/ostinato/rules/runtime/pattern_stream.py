@@ -18,6 +18,7 @@ from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
+from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.plan.embedded_cel import select_all_variables
 from ostinato.rules.relational.kinds import TERM, Attributes, is_nested, logical_type
 from ostinato.rules.runtime.ingest import LABEL
@@ -28,15 +29,21 @@ _UNITS = {1: "s", 1_000: "ms", 1_000_000: "us", 1_000_000_000: "ns"}
 
 @dataclass(frozen=True)
 class PatternStream:
-    """The matches of a CEL query over incoming events, as a stream of events."""
+    """The matches of a CEL query or an SREM over incoming events, as a stream of events.
+
+    `label` is the column of labels, which is an attribute like any other in an SREM.
+    """
 
     query: str
     incoming: Attributes
     ticks_per_second: int
+    language: Language = "cel"
+    label: str | None = None
 
     @cached_property
     def _compiled(self) -> CompiledPattern:
-        return compile_text(select_all_variables(self.query), "cel")
+        text = select_all_variables(self.query) if self.language == "cel" else self.query
+        return compile_text(text, self.language)
 
     @cached_property
     def attributes(self) -> Attributes:
@@ -87,6 +94,8 @@ class PatternStream:
 
     def _rows(self, events: pa.Table) -> pa.Table:
         columns = {_TYPE: events[LABEL], _BEGIN: events["begin"].cast(self._time), _END: events["end"].cast(self._time)}
+        if self.language == "srem" and self.label is not None:
+            columns[self.label] = events[LABEL]
         for name, kind in self.incoming.types.items():
             if kind is not TERM:
                 columns[name] = events[self.incoming.columns[name]]

@@ -45,7 +45,7 @@ class RequiredColumns:
             if not isinstance(node := definition.node, Match):
                 continue
             if isinstance(node.stream, CelStream):
-                names = required_attributes(compile_text(node.stream.query, "cel").query)
+                names = required_attributes(compile_text(node.stream.query, node.stream.language).query)
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
             elif isinstance(node.stream, str):
                 known = derived.get(node.stream, set())

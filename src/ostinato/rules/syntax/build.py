@@ -267,9 +267,11 @@ class Builder(_Terms):
     def columns(self, _: Span, brackets: n.Element) -> n.Element:
         return replace(brackets, label="match")
 
-    def pattern(self, span: Span, ident: Token, text: Token, columns: n.Element | None) -> n.CelPattern:
+    def pattern(self, span: Span, ident: Token, word: Token, text: Token, columns: n.Element | None) -> n.CelPattern:
         term = columns or n.Element("match", span=span)
-        return n.CelPattern(unquote_name(ident), unquote(text), term, token_span(text), span)
+        return n.CelPattern(
+            unquote_name(ident), unquote(text), term, "cel" if word.type == "CEL" else "srem", token_span(text), span
+        )
 
     def relative_timer(
         self, span: Span, ident: Token, kind: Token, anchor: Token, duration: n.Duration

@@ -59,7 +59,7 @@ def atom_text(atom: n.Atom) -> str:
     if isinstance(atom, n.EventQuery):
         return f"event {_ident(atom.ident)}: {_bound(atom.bound)}{term_text(atom.term)}"
     if isinstance(atom, n.CelPattern):
-        return f"event {_ident(atom.ident)}: cel {_quote(atom.query)} {_brackets(atom.term)}"
+        return f"event {_ident(atom.ident)}: {atom.language} {_quote(atom.query)} {_brackets(atom.term)}"
     if isinstance(atom, n.RelativeTimer):
         spec = f"event {_ident(atom.anchor)}, {_duration(atom.duration)}"
         return f"event {_ident(atom.ident)}: timer:{atom.kind} [ {spec} ]"

@@ -11,6 +11,7 @@ from typing import Literal as OneOf
 
 from ostinato.core.expressions import AGGREGATE_FUNCTIONS, NOWHERE, STATISTICS, Expr
 from ostinato.errors import Span
+from ostinato.patterns.syntax.nodes import Language
 
 Scalar = bool | int | float | str
 
@@ -216,7 +217,7 @@ class EventQuery:
 
 @dataclass(frozen=True)
 class CelPattern:
-    """`event i: cel "query" {{ … }}`: a match of a CEL query, from its first event to its last.
+    """`event i: cel "query" {{ … }}`: a match of a CEL query, from its first event to its last; or of an SREM.
 
     As a term it is `match { … }` whose children are the columns that the query gives beside start, end and positions.
     """
@@ -224,6 +225,7 @@ class CelPattern:
     ident: str
     query: str
     term: Element
+    language: Language = "cel"
     query_span: Span = field(default=NOWHERE, compare=False)
     span: Span = field(default=NOWHERE, compare=False)
 

@@ -6,6 +6,7 @@ the job: the check is a part of the label, which every query filters by, so that
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -111,7 +112,7 @@ def pattern_matches(events: DataFrame, pattern: PatternStream) -> DataFrame:
     """The matches of a CEL pattern: the order of all events matters to it, so one task reads them."""
     types = {"begin": pa.int64(), "end": pa.int64()}
     types |= {pattern.attributes.columns[name]: kind for name, kind in pattern.attributes.types.items()}
-    plain = PatternStream(pattern.query, pattern.incoming, pattern.ticks_per_second)  # without what it has compiled
+    plain = replace(pattern)  # without what it has compiled
     return map_in_arrow(events.repartition(1), EmbeddedPatternTask(plain), spark_type(pa.schema(types)))
 
 
