@@ -178,7 +178,7 @@ class SqlProgram:
         if not arms:
             kinds = {"type": "text", "begin": "bigint", "end": "bigint"}
             empty = [exp.alias_(exp.cast(exp.Null(), kind), name, quoted=True) for name, kind in kinds.items()]
-            return exp.select(*empty).where(exp.false())
+            return exp.select(*empty).from_(table(INCOMING)).where(exp.false())
         return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
 
 
