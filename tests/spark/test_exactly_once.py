@@ -17,6 +17,7 @@ from support.spark.jobs.workload import (
     ORDER,
     PATTERN,
     QUERIES,
+    ROW_PATTERN,
     RULES,
     counted,
     events,
@@ -49,6 +50,7 @@ def test_kills_at_any_moment_lose_nothing_and_repeat_nothing(tmp_path: Path) -> 
         job.finish()
     assert counted(read(tmp_path, "matches")) == expected(table)
     assert counted(read(tmp_path, "derived")) == counted(ost.rules(RULES).detect(table).to_pylist())
+    assert counted(read(tmp_path, "rows")) == counted(ost.sql(ROW_PATTERN).detect(table).to_pylist())
     # The last event waits: as long as time has not passed it, one before it may still come.
     whole = [row for row in read(tmp_path, "whole") if row["n"] < len(table) - 1]
     assert counted(read(tmp_path, "forecasts")) == counted(whole)
@@ -66,6 +68,10 @@ def entries(folder: Path) -> set[Path]:
 
 def read(folder: Path, answer: str) -> list[dict[str, Any]]:
     return pq.read_table(folder / "read" / answer).to_pylist()
+
+
+def test_the_row_pattern_has_matches_to_lose() -> None:
+    assert len(ost.sql(ROW_PATTERN).detect(events(600))) > 20
 
 
 def test_every_query_has_matches_to_lose() -> None:

@@ -1,6 +1,7 @@
-"""python -m support.spark.jobs.stream_files EVENTS FOLDER: matches, derived events and forecasts, file by file.
+"""python -m support.spark.jobs.stream_files EVENTS FOLDER: matches, derived events, row patterns and
+forecasts, file by file.
 
-Three streams side by side. FOLDER has the model, and gets the answers and their checkpoints. At the end of the streams,
+Four streams side by side. FOLDER has the model, and gets the answers and their checkpoints. At the end of the streams,
 what a reader finds of each answer goes to FOLDER/read.
 """
 
@@ -12,7 +13,7 @@ from typing import Any
 import ostinato as ost
 from ostinato.spark import ml, session
 from support.spark.jobs.processes import SETTINGS
-from support.spark.jobs.workload import LATENESS, ORDER, RULES, SPARK_SCHEMA, queries
+from support.spark.jobs.workload import LATENESS, ORDER, ROW_PATTERN, RULES, SPARK_SCHEMA, queries
 
 
 def main(events: str, folder: str) -> None:
@@ -26,6 +27,7 @@ def main(events: str, folder: str) -> None:
     answers = {
         "matches": ost.detect_many(queries(), read(1), order_by=ORDER, lateness=LATENESS, buckets=4),
         "derived": ost.rules(RULES).detect(read(2), lateness=LATENESS, buckets=2),
+        "rows": ost.sql(ROW_PATTERN).detect(read(2), lateness=LATENESS, buckets=2),
         "forecasts": ml.score(model, read(2).withWatermark("ts", LATENESS), buckets=2),
     }
     running = []

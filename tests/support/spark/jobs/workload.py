@@ -33,6 +33,12 @@ ON and { event a: A {{ key {{ var K }}, n {{ var N }} }},
          while i: not B {{ key {{ var K }} }} }
 END
 """
+ROW_PATTERN = """
+SELECT key, since, n * 10 AS tenfold FROM events MATCH_RECOGNIZE (
+    PARTITION BY key ORDER BY ts, type, n MEASURES FIRST(n) AS since, count(*) AS n, MATCH_NUMBER() AS number
+    PATTERN (A X*? B C*) WITHIN INTERVAL 10 SECOND
+    DEFINE A AS type = 'A', B AS type = 'B' AND n > A.n, C AS type <> 'D', X AS type <> 'END') WHERE number > 1
+"""
 PATTERN = "A AS x ; B AS y ; C AS z PARTITION BY key WITHIN 8 EVENTS"  # to forecast
 SCHEMA = pa.schema({"ts": pa.timestamp("us", tz="UTC"), "type": pa.string(), "key": pa.int64(), "n": pa.int64()})
 SPARK_SCHEMA = "ts timestamp, type string, key long, n long"
