@@ -19,7 +19,7 @@ from ostinato.core.events import StreamColumns, to_arrow
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.core.snapshot_format import SQL, Snapshot
-from ostinato.core.stream_schema import align_rows
+from ostinato.core.stream_schema import align_rows, types_of_empty_columns, with_types
 from ostinato.errors import DataError, Message, Option, OstinatoError, QueryError
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.live import saved_state
@@ -235,6 +235,19 @@ class SqlEngine:
         self._plain = self.options.alone or streamable.is_plain(self.query)
         self.schema = schema
 
+    def _give_types(self, schema: pa.Schema) -> None:
+        """Columns that held only NULL so far have these types from now on."""
+        before, waiting, positions = self.engine, self.reorder.rows, self.reorder.positions
+        watermark, keys, names = self.reorder.watermark, self.keys, self.bound.schema.names
+        self._bind(schema)
+        self.__dict__.pop("answer_schema", None)
+        self.reorder.load(self.bound.prepare(waiting.select(names).cast(self.bound.schema)), positions)
+        self.reorder.watermark = watermark
+        self.keys = keys
+        self.keys.give_types(self.reorder.rows.schema)
+        self._late_rows = [rows.cast(self.bound.schema) for rows in self._late_rows]
+        saved_state.adopt(self.engine, before)
+
     def _clock(self, schema: pa.Schema) -> Clock | None:
         if not self._order:
             return None
@@ -260,6 +273,8 @@ class SqlEngine:
         assert self.schema is not None
         if not rows.num_columns:
             rows = self.schema.empty_table()
+        if types := types_of_empty_columns(self.schema, rows.schema):
+            self._give_types(with_types(self.schema, types))
         return self.bound.prepare(self._read_input(align_rows(rows, self.schema)))
 
     def _read_input(self, rows: pa.Table) -> pa.Table:

@@ -16,6 +16,10 @@ class KeptRows:
         self.chunks = [rows]
         self.size = len(rows)
 
+    @property
+    def schema(self) -> pa.Schema:
+        return self.chunks[0].schema
+
     def append(self, rows: pa.Table) -> int:
         """The number of the first of these rows."""
         first = self.size

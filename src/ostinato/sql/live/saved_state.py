@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.snapshot_format import Snapshot
-from ostinato.sql.kernels.layout import DEPTH
+from ostinato.sql.kernels.layout import DEPTH, START
 from ostinato.sql.live.clause_engine import ClauseEngine
 from ostinato.sql.live.code_book import CodeBook
 from ostinato.sql.live.found_matches import FoundMatches
@@ -63,7 +63,7 @@ def load(engine: ClauseEngine, meta: dict[str, Any], stored: Snapshot) -> None:
         partitions[name][:count] = np.where(gone, -1, places[name] + delta)
     partitions["base"][:count] = base
     partitions.attempts[:count] = arrays["attempts"]
-    partitions.attempts[:count, 0] += delta
+    partitions.attempts[:count, START] += delta
     rows = stretches(base, counts)
     for name in partitions.of_rows:
         if name != "ids":
@@ -79,3 +79,36 @@ def load(engine: ClauseEngine, meta: dict[str, Any], stored: Snapshot) -> None:
     engine.queued = {part: tick for tick, part in engine.deadlines}
     engine.step.refresh()
     engine.step.write_codes()
+
+
+def adopt(engine: ClauseEngine, before: ClauseEngine) -> None:
+    """Take over what an engine keeps whose columns had other types: the same rows, of which conditions may now say
+    something else. Matches that are sought are sought anew."""
+    old, partitions, count = before.partitions, engine.partitions, before.partitions.count
+    before.shrink()
+    needed, start = old["needed"][:count], old.attempts[:count, START]
+    counts = old["last"][:count] - needed
+    partitions.add(count)
+    if (moved := partitions.make_room(np.arange(count), counts)) is not None:
+        engine.step.relocate(moved)
+    base = partitions["base"][:count].copy()
+    delta = base - needed
+    for name in ("last", "shown", "covered"):
+        partitions[name][:count] = old[name][:count] + delta
+    gone = old["begun"][:count] < needed
+    partitions["begun"][:count] = np.where(gone, -1, old["begun"][:count] + delta)
+    partitions["ready"][:count] = np.minimum(old["ready"][:count], start) + delta
+    partitions["needed"][:count] = base
+    partitions.attempts[:count] = old.attempts[:count]
+    partitions.attempts[:count, START] += delta
+    partitions.attempts[:count, DEPTH] = -1
+    places, rows = stretches(base, counts), stretches(needed, counts)
+    partitions.of_rows["deadlines"][places] = old.of_rows["deadlines"][rows]
+    partitions.of_rows["row_ids"][places] = np.arange(places.size)
+    partitions.kept = places.size
+    kept = before.kept.take(np.arange(before.kept.size))
+    engine.kept = KeptRows(kept.select(engine.kept.schema.names).cast(engine.kept.schema))
+    engine.waiting = before.waiting
+    engine.waiting.shift(delta)
+    engine.deadlines, engine.queued = before.deadlines, before.queued
+    engine.step.refresh()

@@ -198,6 +198,26 @@ def test_errors_of_data() -> None:
         looping.push([{"ts": 2}])
 
 
+def test_columns_whose_types_come_later() -> None:
+    """Their first values are NULL; what is sought then goes on."""
+    text = """SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES FIRST(ts) AS since, LAST(s) AS s,
+              count(*) AS n, MATCH_NUMBER() AS number, sum(v) AS total
+              PATTERN (A+ B) WITHIN 6 DEFINE A AS v IS NULL OR v < 3, B AS v > 2 AND s >= 'm')"""
+    values: list[tuple[Any, Any, Any]] = [
+        (None, None, None), (None, None, None), (None, 1, None), ("x", None, "z"), (None, 5, "n"), ("x", 4, "m"),
+        ("x", 1, None), (None, 1, None), (None, 3, "o"),
+    ]  # fmt: skip
+    data = [{"ts": ts, "k": k, "v": v, "s": s} for ts, (k, v, s) in enumerate(values)]
+    engine = ost.sql(text).engine(lateness=1)
+    found = []
+    for row in data:
+        found += engine.push([row]).to_pylist()
+        engine = ost.SqlEngine.restore(engine.snapshot())
+    found += engine.flush().to_pylist()
+    expected = ost.sql(text).detect(data).to_pylist()
+    assert sorted(map(str, found)) == sorted(map(str, expected)) and len(expected) == 3
+
+
 def test_the_empty_pattern() -> None:
     text = "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES MATCH_NUMBER() AS n, count(*) AS c PATTERN (()))"
     assert given(ost.sql(text).engine(), [1, 2]) == [[(1, 0)], [(2, 0)]]
