@@ -219,7 +219,7 @@ def options() -> list[tuple[str, str]]:
         for parameter in command.params
         if parameter.param_type_name == "option"
         for option in parameter.opts
-        if option != "--help"
+        if option != "--help" and not getattr(parameter, "hidden", False)
     ]
 
 

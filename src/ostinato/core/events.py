@@ -185,7 +185,7 @@ class StreamColumns:
         if type is None and len(named) > 1:
             hint = did_you_mean(DEFAULT_TYPE, schema.names)
             raise DataError(
-                f"the query tells {', '.join(named)} apart, but there is no column `{DEFAULT_TYPE}`",
+                f"the query uses the event types {', '.join(named)}, but there is no column `{DEFAULT_TYPE}`",
                 fix=Message("name the column that tells them apart with ", Option("type"), f"; {hint}" if hint else ""),
             )
         return cls(time, type, tuple(order_by), named[0] if type is None and named else None)

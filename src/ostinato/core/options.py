@@ -68,6 +68,12 @@ def check_limits(limits: Any) -> None:
             raise bad_option(limit, value, "a whole number from 1 on")
 
 
+def misplaced_option(option: str, place: str, why: str) -> OstinatoError:
+    """An option that is given where it has no meaning: `place` is where it has."""
+    fix = f"leave it out: {why}"
+    return OstinatoError(Message(Option(option, None), f" applies only to {place}"), fix=fix, option=option)
+
+
 def bad_option(option: str | Limit, value: Any, accepted: str) -> OstinatoError:
     named = option if isinstance(option, Limit) else Option(option, None)
     reason, fix = Message(named, f" cannot be {value!r}"), Message("give ", accepted)

@@ -26,6 +26,6 @@ class Stopwatch:
             raise LimitError(
                 "seconds",
                 self.seconds,
-                reason="it takes too long",
+                reason="the call took longer than the limit",
                 fix=Message(f"{self._fix}, or raise ", Limit("seconds", self._limits)),
             )

@@ -8,7 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
-from ostinato.core.options import bad_option, check_column_name, check_column_names, check_on_late, parse_delay
+from ostinato.core.options import (
+    bad_option,
+    check_column_name,
+    check_column_names,
+    check_on_late,
+    misplaced_option,
+    parse_delay,
+)
 from ostinato.errors import Message, Option, QueryError
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.syntax.nodes import Language, Segment
@@ -102,11 +109,11 @@ class PatternQuery:
         }  # fmt: skip
         if is_spark_frame(data):
             if threads is not None:
-                raise bad_option("threads", threads, "threads only for a table; Spark has cores of its own")
+                raise misplaced_option("threads", "tables", "Spark decides about its own cores")
             return spark_backend().detect(self, data, events=events is not False, **options, **on_spark)
         for option, value in on_spark.items():
             if value is not None:
-                raise bad_option(option, value, f"{option} only for a Spark DataFrame; a table is read whole")
+                raise misplaced_option(option, "Spark DataFrames", "a table is read whole")
         from ostinato.core.threads import check_threads
         from ostinato.patterns.runtime.parallel import detect_table
 
@@ -130,7 +137,7 @@ class PatternQuery:
         options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
         if is_spark_frame(data):
             if threads is not None:
-                raise bad_option("threads", threads, "threads only for a table; Spark has cores of its own")
+                raise misplaced_option("threads", "tables", "Spark decides about its own cores")
             return int(spark_backend().detect(self, data, events=False, **options).count())
         from ostinato.core.threads import check_threads
         from ostinato.patterns.runtime.parallel import count_rows

@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
-from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
+from ostinato.core.options import bad_option, check_column_name, check_on_late, misplaced_option, parse_delay
 from ostinato.errors import QueryError
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.plan.check import parse_and_check
@@ -119,11 +119,11 @@ class RuleProgram:
         _check_limits(limits)
         if is_spark_frame(data):
             if limits is not None:
-                raise bad_option("limits", limits, "limits only for a table; on Spark they are those of RuleLimits()")
+                raise misplaced_option("limits", "tables", "Spark uses those of RuleLimits()")
             return spark_backend().detect_rules(self, data, **options, **on_stream)
         for option, value in on_stream.items():
             if value is not None:
-                raise bad_option(option, value, f"{option} only for a stream on Spark; a table is read whole")
+                raise misplaced_option(option, "streams on Spark", "a table is read whole")
         from ostinato.core.events import to_arrow
         from ostinato.rules.runtime.batch import detect_table
         from ostinato.rules.runtime.bound_program import bind_program

@@ -508,4 +508,4 @@ def test_a_limit_of_time(folder: Path) -> None:
     pq.write_table(events([("T", 50)] * 400 + [("H", 1)]), "many.parquet")
     query = "SELECT x WHERE ANY AS x+ ; T ; ANY+"
     bounded = ["-i", "many.parquet", "-o", "m.parquet", "--limit-seconds", "0.5"]
-    failed(run("detect", "-q", query, *bounded), 1, "it takes too long", "--limit-seconds S")
+    failed(run("detect", "-q", query, *bounded), 1, "the call took longer than the limit", "--limit-seconds S")

@@ -189,7 +189,7 @@ def test_odd_names_in_a_stream(spark: Any, tmp_path: Path) -> None:
 def test_no_type_column(spark: Any) -> None:
     frame = sql(spark, "1 AS v").drop("type")
     assert ost.cel("A AS x FILTER x.v > 0").detect(frame).count() == 1
-    with pytest.raises(DataError, match="tells A, B apart, but there is no column `type`"):
+    with pytest.raises(DataError, match="the query uses the event types A, B, but there is no column `type`"):
         ost.cel("A AS x ; B AS y").detect(frame)
 
 

@@ -136,7 +136,7 @@ def test_needed_time() -> None:
 
 
 def test_several_relations_need_a_type_column() -> None:
-    with pytest.raises(DataError, match="tells H, T apart"):
+    with pytest.raises(DataError, match="uses the event types H, T"):
         StreamColumns.resolve(pa.schema([("kind", pa.string())]), relations=["T", "H"])
 
 

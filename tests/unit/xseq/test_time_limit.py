@@ -32,7 +32,7 @@ def test_a_limit_of_time(query: str) -> None:
     compiled = ost.xseq(query)
     compiled.detect(document(2))  # compiles
     began = time.monotonic()
-    with pytest.raises(ost.LimitError, match="it takes too long") as told:
+    with pytest.raises(ost.LimitError, match="the call took longer than the limit") as told:
         compiled.detect(document(40_000), limits=XSeqLimits(seconds=0.3))
     assert time.monotonic() - began < 3
     assert told.value.limit == "seconds" and "XSeqLimits(seconds=" in str(told.value)
@@ -79,7 +79,7 @@ def test_pauses_change_nothing(query: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_time_is_of_the_call_not_of_a_document() -> None:
     compiled = ost.xseq(SLOW["one check"])
-    with pytest.raises(ost.LimitError, match="it takes too long"):
+    with pytest.raises(ost.LimitError, match="the call took longer than the limit"):
         compiled.detect(pa.array([document(40_000)] * 2), limits=XSeqLimits(seconds=0.3), on_error="collect")
 
 

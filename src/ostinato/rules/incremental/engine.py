@@ -161,7 +161,7 @@ class RuleEngine(LiveStream):
         past._take(to_arrow(history))
         last = past._steps.live.latest()
         if last is not None and last > self.now:
-            reason = "the history has events that end later than time has come to"
+            reason = "the history has events that end after the engine's current time"
             raise DataError(reason, fix="give only events that were pushed, or end before those")
         past._advance(self.now)
         adopt_points(self._steps, past._steps, since, self.now)

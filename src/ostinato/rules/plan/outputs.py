@@ -59,7 +59,7 @@ def label_outputs(rules: Sequence[NormalRule]) -> Outputs:
             raise QueryError(reason, span=rule.limit.span, fix="leave out one of the two")
         if limit != limits.get(label):
             raise QueryError(
-                f"rule {rule.number} limits the events of `{label}` otherwise than rule {other.number}",
+                f"rules {other.number} and {rule.number} set different limits for `{label}`",
                 span=rule.head.span if rule.limit is None else rule.limit.span,
                 fix="write the same limit in both: it holds for all events of a label",
             )

@@ -63,7 +63,7 @@ class IncomingColumns:
             return cls(times, type, document, Attributes({DOCUMENT: TERM}, {DOCUMENT: "c0"}), only)
         if type is None and len(labels) > 1:
             raise DataError(
-                f"the rules tell {', '.join(sorted(labels))} apart, but there is no column `{DEFAULT_TYPE}`",
+                f"the rules use the event types {', '.join(sorted(labels))}, but there is no column `{DEFAULT_TYPE}`",
                 fix=Message("name the column that tells them apart with ", Option("type")),
             )
         others = [name for name in schema.names if name not in (times.begin, times.end, type)]

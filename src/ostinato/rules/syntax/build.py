@@ -242,7 +242,7 @@ class Builder(_Terms):
         if not most.isdigit() or int(most) < 1:
             raise QueryError("a limit is a whole number of events", span=token_span(most), fix="write: at most 1 per …")
         if not per.nanoseconds:
-            reason = "a limit needs a time, and this is none"
+            reason = "a limit needs a duration"
             raise QueryError(reason, span=span, fix=f"write, for example, at most {most} per 5 min")
         _check_unique([(variable.name, variable.span) for variable in by])
         return n.OutputLimit(int(most), per, tuple(variable.name for variable in by), span)

@@ -117,7 +117,7 @@ class SqlEngine:
         """
         self._check_open()
         if self.schema is None:
-            raise DataError("the engine has read no rows, so it does not know their time", fix="push rows first")
+            raise DataError("no rows were pushed yet, so the time column is unknown", fix="push rows first")
         if self.clock is None:
             raise DataError("the clause has no ORDER BY, so its time cannot advance", fix="add ORDER BY")
         return self._answer(self.reorder.advance(self.clock.tick(to, up=True)))

@@ -79,7 +79,7 @@ def _clause_text(query: n.Query, clause: n.Clause) -> str:
 def _check_key(query: n.Query, match: n.MatchRecognize) -> None:
     if match.order_by and match.order_by[0].descending:
         key = match.order_by[0]
-        raise _refuse(query, key.span, "has the latest row first", "order by the time, without DESC")
+        raise _refuse(query, key.span, "orders by time descending", "order by the time, without DESC")
 
 
 def _check_by_row(query: n.Query, span: Span, text: str) -> None:

@@ -48,7 +48,7 @@ def test_a_program_of_private_rules() -> None:
         (f"PRIVATE DETECT p {{ }} at most 1 per 1 min {ON}", "nothing to limit", "at most 1 per 1 min"),
         (f"DETECT p {{ }} at most 0 per 1 min {ON}", "a whole number of events", "0"),
         (f"DETECT p {{ }} at most 1.5 per 1 min {ON}", "a whole number of events", "1.5"),
-        (f"DETECT p {{ }} at most 1 per 0 min {ON}", "needs a time", "at most 1 per 0 min"),
+        (f"DETECT p {{ }} at most 1 per 0 min {ON}", "needs a duration", "at most 1 per 0 min"),
         (f"DETECT p {{ }} at most 1 per 1 min per var X {ON}", "goes by `var X`", "at most 1 per 1 min per var X"),
         (
             f"DETECT p {{ x {{ var X + 1 }} }} at most 1 per 1 min per var X {ON}",
@@ -56,12 +56,20 @@ def test_a_program_of_private_rules() -> None:
             "at most 1 per 1 min per var X",
         ),
         (f"DETECT p {{ x {{ var X }} }} at most 1 per 1 min per var X, var X {ON}", "listed twice", "var X"),
-        (f"DETECT p {{ }} at most 1 per 1 min {ON} DETECT p {{ 1 }} {ON}", "otherwise than rule 1", "p { 1 }"),
-        (f"DETECT p {{ 1 }} {ON} DETECT p {{ }} at most 1 per 1 min {ON}", "otherwise than", "at most 1 per 1 min"),
+        (
+            f"DETECT p {{ }} at most 1 per 1 min {ON} DETECT p {{ 1 }} {ON}",
+            "rules 1 and 2 set different limits",
+            "p { 1 }",
+        ),
+        (
+            f"DETECT p {{ 1 }} {ON} DETECT p {{ }} at most 1 per 1 min {ON}",
+            "set different limits",
+            "at most 1 per 1 min",
+        ),
         (
             f"DETECT p {{ x {{ var X }}, y {{ var Y }} }} at most 1 per 1 min per var X {ON} "
             f"DETECT p {{ x {{ var X }}, y {{ var Y }} }} at most 1 per 1 min per var Y {ON}",
-            "otherwise than",
+            "set different limits",
             "at most 1 per 1 min per var Y",
         ),
     ],

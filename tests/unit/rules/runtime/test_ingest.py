@@ -23,7 +23,7 @@ def test_rows_are_read_in_numbered_columns() -> None:
 def test_a_single_label_needs_no_column() -> None:
     rows = ROWS.drop_columns(["type"])
     assert IncomingColumns.resolve(rows.schema, labels=["a"]).read(rows)[LABEL].to_pylist() == ["a", "a"]
-    with pytest.raises(DataError, match="the rules tell a, b apart, but there is no column `type`"):
+    with pytest.raises(DataError, match="the rules use the event types a, b, but there is no column `type`"):
         IncomingColumns.resolve(rows.schema, labels=["a", "b"])
 
 

@@ -161,7 +161,7 @@ def test_what_is_kept_is_what_unfinished_matches_read() -> None:
         ("SELECT * FROM (SELECT * FROM t ORDER BY v) MATCH_RECOGNIZE ({})", "orders rows"),
         ("SELECT * FROM range(3) MATCH_RECOGNIZE ({})", "reads no table"),
         ("WITH c AS (SELECT * FROM t) SELECT * FROM c MATCH_RECOGNIZE ({})", "common table expressions"),
-        ("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts DESC MEASURES 1 AS n PATTERN (A))", "latest row first"),
+        ("SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts DESC MEASURES 1 AS n PATTERN (A))", "by time descending"),
         ("SELECT * FROM t MATCH_RECOGNIZE ({}) WHERE n IN (SELECT 1)", "subquery"),
         ("SELECT * FROM t MATCH_RECOGNIZE (MEASURES (SELECT 1) AS n PATTERN (A))", "subquery"),
         ("SELECT * FROM t MATCH_RECOGNIZE ({}) MATCH_RECOGNIZE ({})", "several clauses"),

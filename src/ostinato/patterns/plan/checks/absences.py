@@ -29,7 +29,7 @@ def _check_tail(query: n.Query, tail: tuple[n.Absent, ...], *, several: bool) ->
         timed = absent.at_once or absent.lasting is not None
         if not timed and (query.window is None or query.window.kind != "time"):
             raise QueryError(
-                "NOT at the end needs a time: when has the event failed to come?",
+                "NOT at the end needs a time limit",
                 span=absent.span,
                 fix="add a time from its last event on, such as NOT B FOR 10 minutes, or from its first, such as "
                 "WITHIN 10 minutes",

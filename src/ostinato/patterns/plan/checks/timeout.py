@@ -16,7 +16,7 @@ def check_timeout(query: n.Query) -> None:
         return
     if query.window is None or query.window.kind != "time":
         raise QueryError(
-            "WITH TIMEOUT ROWS needs a time: when has a match failed to complete?",
+            "WITH TIMEOUT ROWS needs a time limit",
             span=query.timeout.span,
             fix="measure the window in time, such as WITHIN 10 minutes",
         )
