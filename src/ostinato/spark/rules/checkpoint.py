@@ -12,13 +12,16 @@ import numpy as np
 from ostinato.core.snapshot_format import Snapshot
 
 
+_LAYOUT = 2  # since many rules share a unit
+
+
 def checkpoint_header(buckets: int, text: str, output: object, *, late: bool) -> dict[str, Any]:
     """What a checkpoint must have been started with to go on from it, as plain data.
 
     `late`: whether rows that come too late are given in a column of their own.
     """
     rules = {"text": text, "language": "rules", "answer": str(output)}
-    return {"buckets": buckets, "late": late, "queries": {"rules": rules}}
+    return {"layout": _LAYOUT, "buckets": buckets, "late": late, "queries": {"rules": rules}}
 
 
 @dataclass(frozen=True)
