@@ -11,7 +11,6 @@ import numpy as np
 
 from ostinato.core.snapshot_format import Snapshot
 
-
 _LAYOUT = 2  # since many rules share a unit
 
 
