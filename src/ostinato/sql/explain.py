@@ -17,6 +17,7 @@ from ostinato.sql.syntax.format import (
     skip_text,
     term_text,
 )
+from ostinato.sql.to_cel import cel_text
 
 
 def explain(query: n.Query) -> str:
@@ -51,6 +52,9 @@ def _clause(clause: n.Clause, number: int, rest: Replacement) -> Iterator[str]:
     yield f"  gives        {rows_text(match)}"
     for measure in match.measures:
         yield f"    {measure.name:<10} {expression_text(measure.value)}"
+    if (same := cel_text(match)) is not None:
+        yield f"  in CEL       {same}"
+        yield f"{'':15}with the time `{key_text(match.order_by[0])}`, as long as no time is NULL and no number NaN"
 
 
 def _one_line(text: str) -> str:
