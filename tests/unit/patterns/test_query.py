@@ -75,7 +75,7 @@ def test_a_labelled_select_may_be_partitioned_by_any_name() -> None:
     [
         ("A ; B", "match"),
         ("SELECT LAST * WHERE A ; B WITHIN 9 EVENTS", "ranked"),
-        ("SELECT MAX * WHERE A+ ; B WITHIN 9 EVENTS", "replay"),
+        ("SELECT MAX * WHERE A ; B+ ; C WITHIN 9 EVENTS", "replay"),
         ("(A AS x ; B AS y) FILTER x.id < y.id", "correlated"),
     ],
 )

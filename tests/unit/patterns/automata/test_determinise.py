@@ -47,12 +47,12 @@ def test_next_prefers_the_older_and_last_the_newer() -> None:
 
 
 def test_max_drops_what_is_beaten() -> None:
-    found = machine("SELECT MAX * WHERE (A AS x)+ ; B AS y")
+    found = machine("SELECT MAX * WHERE A AS x ; (B AS y)+ ; C AS z")
     assert isinstance(found, MaxMachine)
-    config = found.initial
+    config = found.step(found.initial, 0).config
     for _ in range(3):
-        config = found.step(config, 0).config
-    assert len(config) == 2  # all A so far; every smaller set is beaten
+        config = found.step(config, 1).config
+    assert len(config) == 2  # A and all B so far; every smaller set is beaten
 
 
 def test_tables_keep_waiting_lists_in_their_slots() -> None:

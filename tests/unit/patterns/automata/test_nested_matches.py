@@ -66,7 +66,7 @@ def test_it_gives_up_on_what_is_too_large() -> None:
 
 
 def test_max_is_then_matched_as_all() -> None:
-    plain, choosing = (compile_text(f"SELECT MAX * WHERE {p} WITHIN 9 EVENTS") for p in ("A ; B", "A+ ; B"))
+    plain, choosing = (compile_text(f"SELECT MAX * WHERE {p} WITHIN 9 EVENTS") for p in ("A ; B", "A ; B+ ; C"))
     assert (plain.strategy, plain.replayed) == ("ALL", False)
     assert (choosing.strategy, choosing.replayed) == ("MAX", True)
 
