@@ -174,6 +174,7 @@ class ClauseEngine:
         places = stretches(needed, last - needed)
         self.kept.shrink(partitions.of_rows["row_ids"][places])
         partitions.of_rows["row_ids"][places] = np.arange(places.size)
+        self.step.forget_texts(places)
 
     def _set_deadlines(self, touched: Int64) -> None:
         partitions = self.partitions

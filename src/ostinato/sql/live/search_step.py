@@ -42,11 +42,12 @@ from ostinato.sql.live.text_order import Renumbered
 from ostinato.sql.runtime.find import STEPS_AT_ONCE, automaton_fields, new_state, settle
 from ostinato.sql.runtime.matches import MatchArrays, Matches
 from ostinato.sql.runtime.registers import Columns
-from ostinato.sql.runtime.search import ask, bad_value, frame_words, program_fields, too_long
+from ostinato.sql.runtime.search import ask, bad_value, frame_words, program_fields, texts_of, too_long
 
 NEVER = np.iinfo(np.int64).max
 _FIRST_FAILED = 1 << 12
 _MOST_FAILED = 1 << 22
+_MANY_TEXTS = 1 << 12
 _BY_ROW = ("ints", "floats", "int_nulls", "float_nulls")
 _PLACES = {"firsts": "needed", "lasts": "last", "ready": "ready", "begun": "begun", "bases": "base"}
 RowsOf = Callable[[Search, int], tuple[pa.Table, int]]
@@ -128,6 +129,16 @@ class SearchStep:
         self.renumber_constants()
         search.failed[:] = 0
         search.counts[0] = 0
+
+    def forget_texts(self, places: Int64) -> None:
+        """Keep the texts of rows at these places, of the match so far and of programs."""
+        codes, search, registers = self.codes, self.search, self.bound.conditions.registers
+        if not codes.text_columns or len(codes.texts.texts) < _MANY_TEXTS:
+            return
+        first = FRAME_WORDS + 2 * len(registers.sets) + len(registers.totals)
+        used = [search.ints[codes.text_columns][:, places].ravel(), search.ints[codes.text_columns, -1]]
+        used += [search.frames[:, first + number] for number in range(len(registers.totals))]
+        codes.texts.keep(np.unique(np.concatenate(used)), texts_of(self.bound.conditions, self.bound.automaton))
 
     def renumber_constants(self) -> None:
         """Texts in programs have other numbers now, and those where there is no row."""

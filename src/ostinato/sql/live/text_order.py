@@ -58,6 +58,14 @@ class TextOrder:
         self.known = dict(zip(self.texts, self.numbers, strict=True))
         return Renumbered(before, np.array([self.known[text] for text in kept], np.int64))
 
+    def keep(self, numbers: Int64, texts: Iterable[str]) -> None:
+        """Forget all texts but those with these numbers, and these texts."""
+        wanted, named = set(numbers.tolist()), set(texts)
+        kept = {text: number for text, number in self.known.items() if number in wanted or text in named}
+        self.texts = [text for text in self.texts if text in kept]
+        self.numbers = [kept[text] for text in self.texts]
+        self.known = kept
+
     def encode(self, column: pa.Array) -> Int64:
         """The numbers of texts that are known; 0 for NULL."""
         distinct = column.dictionary_encode()

@@ -116,6 +116,21 @@ def test_texts_may_come_in_any_order() -> None:
     assert found.equals(ost.sql(text).detect(table))
 
 
+def test_texts_that_nothing_reads_any_more_are_forgotten() -> None:
+    text = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n, min(A.s) AS least
+              PATTERN (A{3} B) DEFINE A AS s >= FIRST(A.s) OR s = 'none', B AS s > max(A.s))"""
+    table = pa.table({"ts": range(30_000), "s": [f"{number * 7919 % 30_000:05}" for number in range(30_000)]})
+    engine = ost.sql(text).engine()
+    found, sizes = [], []
+    for at in range(0, len(table), 5000):
+        found.append(engine.push(table.slice(at, 5000)))
+        sizes.append(len(engine.snapshot()))
+        engine = ost.SqlEngine.restore(engine.snapshot())
+    found.append(engine.flush())
+    assert pa.concat_tables(found).equals(ost.sql(text).detect(table))
+    assert max(sizes) < 100_000
+
+
 def test_many_partitions_and_conditions() -> None:
     """Against the whole table, with restarts."""
     shuffled = random.Random(5)
