@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ostinato.forecast.settings import ForecastLimits
     from ostinato.patterns.funnel.funnel import Funnel
     from ostinato.patterns.live.engine import LiveEngine
+    from ostinato.patterns.live.matches import LiveMatches
     from ostinato.patterns.options import FrameOptions, TableOptions
     from ostinato.patterns.query import CelQuery, PatternQuery, SremQuery
     from ostinato.patterns.runtime.engine import Engine
@@ -42,21 +43,28 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "Automaton",
+    "CelQuery",
     "DataError",
     "Engine",
     "ForecastLimits",
     "ForecastModel",
     "Forecaster",
+    "Funnel",
     "LimitError",
     "Limits",
     "LiveEngine",
+    "LiveMatches",
     "OstinatoError",
     "QueryError",
     "RuleEngine",
     "RuleLimits",
+    "RuleProgram",
     "SqlEngine",
     "SqlLimits",
+    "SqlQuery",
+    "SremQuery",
     "XSeqLimits",
+    "XSeqQuery",
     "cel",
     "detect_many",
     "engine",
@@ -71,16 +79,23 @@ __all__ = [
 # Classes that are loaded when they are asked for: loading them all would take most of a second.
 _LAZY = {
     "Automaton": "ostinato.patterns.sra.automaton",
+    "CelQuery": "ostinato.patterns.query",
     "Engine": "ostinato.patterns.runtime.engine",
     "ForecastLimits": "ostinato.forecast.settings",
     "ForecastModel": "ostinato.forecast.model",
     "Forecaster": "ostinato.forecast.forecaster",
+    "Funnel": "ostinato.patterns.funnel.funnel",
     "LiveEngine": "ostinato.patterns.live.engine",
+    "LiveMatches": "ostinato.patterns.live.matches",
     "RuleEngine": "ostinato.rules.incremental.engine",
     "RuleLimits": "ostinato.rules.limits",
+    "RuleProgram": "ostinato.rules.program",
     "SqlEngine": "ostinato.sql.live.engine",
     "SqlLimits": "ostinato.sql.limits",
+    "SqlQuery": "ostinato.sql.query",
+    "SremQuery": "ostinato.patterns.query",
     "XSeqLimits": "ostinato.xseq.limits",
+    "XSeqQuery": "ostinato.xseq.query",
 }
 
 

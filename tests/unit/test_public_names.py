@@ -31,3 +31,24 @@ def test_functions_are_not_replaced_by_the_packages_of_their_names() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+QUERY = ost.cel("A AS x")
+CLAUSE = "MATCH_RECOGNIZE (ORDER BY ts MEASURES 1 AS n PATTERN (A))"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (QUERY, "CelQuery"),
+        (ost.srem("[type = 'A']"), "SremQuery"),
+        (ost.sql(f"SELECT * FROM t {CLAUSE}"), "SqlQuery"),
+        (ost.xseq("//a"), "XSeqQuery"),
+        (ost.rules("DETECT y { n { 1 } } ON event e: a {{ }} END"), "RuleProgram"),
+        (ost.funnel(["a", "b"]), "Funnel"),
+        (ost.engine(QUERY).push([]), "LiveMatches"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_what_functions_return_has_a_public_type(value: object, kind: str) -> None:
+    assert type(value) is getattr(ost, kind)

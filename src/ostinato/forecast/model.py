@@ -225,7 +225,13 @@ class ForecastModel:
         return drift
 
     def read(self, events: Any) -> SymbolBatch:
-        """Events as symbols. Raises DataError where there are none."""
+        """Events as symbols. Raises DataError where there are none.
+
+        Parameters
+        ----------
+        events
+            A table (pyarrow, pandas, polars) or a list of dicts, in any order.
+        """
         read = SymbolReader(self.pattern, self.settings.binding, self.symbols).read(events)
         if not len(read.symbols):
             raise DataError("there are no events", fix="give events with their time and attributes")

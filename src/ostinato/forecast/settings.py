@@ -17,8 +17,17 @@ MAX_HORIZON = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class ForecastLimits:
-    """pattern_states: of the pattern made deterministic; states: of it together with all contexts; memory: bytes of
-    the waiting times."""
+    """Bounds on a model.
+
+    Attributes
+    ----------
+    pattern_states
+        States of the pattern made deterministic.
+    states
+        States of the pattern together with all contexts.
+    memory
+        Bytes of the waiting times.
+    """
 
     pattern_states: int = 100_000
     states: int = 2_000_000

@@ -16,8 +16,19 @@ _FEWER = (
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """matches: rows one call may return; states: configurations of the machine; memory: bytes of partial matches, and
-    of the rows one call returns; seconds: how long one call may take, None for any time."""
+    """Bounds on a query in CEL or SREM.
+
+    Attributes
+    ----------
+    matches
+        Rows that one call may return.
+    states
+        Configurations of the machine.
+    memory
+        Bytes of partial matches, and of the rows that one call returns.
+    seconds
+        How long one call may take; None for any time.
+    """
 
     matches: int = 50_000_000
     states: int = 100_000

@@ -9,8 +9,16 @@ from ostinato.core.options import check_limits
 
 @dataclass(frozen=True, kw_only=True)
 class RuleLimits:
-    """rounds: how many rounds a recursion may take if it makes new values, and so may never end. (A recursion that only
-    passes values on always ends.) periods: how many times a periodic timer may go off in a table, or at once live."""
+    """Bounds on a program of rules.
+
+    Attributes
+    ----------
+    rounds
+        How many rounds a recursion may take if it makes new values, and so may never end. (A recursion that only passes
+        values on always ends.)
+    periods
+        How many times a periodic timer may go off in a table, or at once live.
+    """
 
     rounds: int = 10_000
     periods: int = 1_000_000

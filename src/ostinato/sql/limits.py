@@ -11,9 +11,19 @@ from ostinato.errors import Limit, LimitError, Message
 
 @dataclass(frozen=True, kw_only=True)
 class SqlLimits:
-    """rows: rows in all matches of one call; steps: rows that the search for one match may try, where conditions look
-    at the match so far; memory: bytes of sets of states and of unfinished matches; seconds: how long one call may
-    take, None for any time."""
+    """Bounds on a query with MATCH_RECOGNIZE.
+
+    Attributes
+    ----------
+    rows
+        Rows in all matches of one call.
+    steps
+        Rows that the search for one match may try, where conditions look at the match so far.
+    memory
+        Bytes of sets of states and of unfinished matches.
+    seconds
+        How long one call may take; None for any time.
+    """
 
     rows: int = 1_000_000_000
     steps: int = 1_000_000_000

@@ -98,11 +98,23 @@ class Automaton:
         return configurations
 
     def rules_from(self, state: int) -> Sequence[SraRule]:
-        """The rules of a state."""
+        """The rules of a state.
+
+        Parameters
+        ----------
+        state
+            Its number.
+        """
         return self._rules_by_source.get(state, ())
 
     def enclose(self, state: int) -> frozenset[int]:
-        """The state and all that ε-transitions lead to from it (Enclose of Algorithm 2)."""
+        """The state and all that ε-transitions lead to from it (Enclose of Algorithm 2).
+
+        Parameters
+        ----------
+        state
+            Its number.
+        """
         return reachable_states((state,), self._following)
 
     @cached_property

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ostinato.core.engine_errors import INCOMPLETE, stream_ended
 from ostinato.core.events import to_arrow
+from ostinato.core.frames import TableLike
 from ostinato.core.options import bad_option
 from ostinato.core.snapshot_format import RULES, Snapshot
 from ostinato.errors import DataError, Message, Option, OstinatoError
@@ -31,7 +32,7 @@ class RuleEngine(LiveStream):
 
     # -- the life of an engine
 
-    def push(self, batch: Any) -> pa.Table:
+    def push(self, batch: TableLike) -> pa.Table:
         """Read events; returns the derived events that end before time as it is now known.
 
         Parameters

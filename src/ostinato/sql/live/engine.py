@@ -3,7 +3,7 @@ final."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -16,6 +16,7 @@ from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.engine_errors import INCOMPLETE, stream_ended
 from ostinato.core.events import StreamColumns, to_arrow
+from ostinato.core.frames import TableLike
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReleasedRows, ReorderBuffer
 from ostinato.core.snapshot_format import SQL, Snapshot
@@ -81,7 +82,7 @@ class SqlEngine:
 
     # The life of an engine.
 
-    def push(self, batch: Any) -> pa.Table:
+    def push(self, batch: TableLike | Mapping[str, Any]) -> pa.Table:
         """Read rows; returns what the query gives for matches that are final now.
 
         Parameters
@@ -259,10 +260,10 @@ class SqlEngine:
             fix = "order by a timestamp, a date or a number first"
             raise QueryError(reason, text=self.text, span=key.span, fix=fix) from None
 
-    def _conform(self, batch: Any) -> pa.Table | None:
+    def _conform(self, batch: TableLike | Mapping[str, Any]) -> pa.Table | None:
         """Rows of the clause's input, with computed columns."""
-        if isinstance(batch, dict):
-            batch = [batch if self.schema is None else dict.fromkeys(self.schema.names) | batch]
+        if isinstance(batch, Mapping):
+            batch = [batch if self.schema is None else dict.fromkeys(self.schema.names) | dict(batch)]
         elif isinstance(batch, list) and batch and self.schema is not None and isinstance(batch[0], dict):
             batch = [dict.fromkeys(self.schema.names) | batch[0], *batch[1:]]
         rows = to_arrow(batch)
