@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ostinato.core.arrays import Float64, Int64
 from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type
 from ostinato.rules.kernels.arms import run_batch, run_row
@@ -98,23 +99,10 @@ def _run_some(state: LiveState, first: int, last: int) -> int:
     return FINISHED
 
 
-@subroutine(int64(STATE, int64, boolean, int64, int64))
-def _count_below(state: LiveState, value: int, strictly: bool, first: int, last: int) -> int:
-    """Of ascending constants, how many are below a whole number (or not above it)."""
-    thresholds, low, high = state.thresholds, first, last
-    while low < high:
-        middle = (low + high) >> 1
-        if thresholds[middle] < value or (not strictly and thresholds[middle] == value):
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
-@subroutine(int64(STATE, boolean, int64, int64))
-def _count_floats_below(state: LiveState, strictly: bool, first: int, last: int) -> int:
-    """As `_count_below`, for the float in the first slot."""
-    thresholds, low, high, value = state.threshold_floats, first, last, state.floats[0]
+@subroutine()
+def _count_below(thresholds: Int64 | Float64, value: float, strictly: bool, first: int, last: int) -> int:
+    """Of ascending constants, how many are below a number (or not above it)."""
+    low, high = first, last
     while low < high:
         middle = (low + high) >> 1
         if thresholds[middle] < value or (not strictly and thresholds[middle] == value):
@@ -140,9 +128,9 @@ def _run_switch(state: LiveState, switch: int, value: int) -> int:
     strictly = kind in (ABOVE, UP_TO)
     if switches[switch, FLOATING]:
         state.frame[0] = value
-        below = _count_floats_below(state, strictly, first, last)
+        below = _count_below(state.threshold_floats, state.floats[0], strictly, first, last)
     else:
-        below = _count_below(state, value, strictly, first, last)
+        below = _count_below(state.thresholds, value, strictly, first, last)
     shift = switches[switch, MASK]  # where its arms are, beside its constants
     if kind in (ABOVE, FROM):
         return _run_some(state, first + shift, below + shift)

@@ -6,10 +6,12 @@ in the order of their places. `members` says by state whether its row belongs to
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ostinato.core.arrays import Float64, Int64, UInt8
-from ostinato.core.jit import array, kernel, view
+from ostinato.core.jit import array, kernel, subroutine, view
 from ostinato.core.jit.types import boolean, float64, int64, uint8, uint16, void
 from ostinato.sql.kernels.layout import COUNT, LEAST, SUM
 
@@ -49,6 +51,57 @@ def navigate(
         found[at] = -1 if skip >= known else own[skip] if from_first else own[known - 1 - skip]
 
 
+@subroutine()
+def _total(
+    path: np.ndarray,
+    offsets: Int64,
+    members: UInt8,
+    matches: Int64,
+    places: Int64,
+    starts: Int64,
+    values: Any,
+    valid: UInt8,
+    function: int,
+    final: bool,
+    totals: Any,
+    counts: Int64,
+    zero: Any,
+    exact: bool,
+) -> bool:
+    """Of each output row an aggregate over the rows of a variable so far, and how many values it is of.
+
+    Sums are from left to right; of `exact` ones that do not fit: False. NaN is greater than all others.
+    """
+    match, read, first, length = -1, 0, 0, 0
+    total, count = zero, np.int64(0)
+    for at in range(matches.size):
+        if matches[at] != match:
+            match = matches[at]
+            first, read = offsets[match], 0
+            length = offsets[match + 1] - first
+            total, count = zero, np.int64(0)
+        limit = length if final else places[at] + 1
+        while read < limit:
+            row = starts[match] + read
+            if members[path[first + read]] and (valid.size == 0 or valid[row]):
+                count += 1
+                if function != COUNT:
+                    value = values[row]
+                    if function == SUM:
+                        added = total + value
+                        if exact and (value >= 0) != (added >= total):
+                            return False
+                        total = added
+                    elif function == LEAST:
+                        if count == 1 or value < total or np.isnan(total):
+                            total = value
+                    elif count == 1 or value > total or (np.isnan(value) and not np.isnan(total)):
+                        total = value
+            read += 1
+        totals[at], counts[at] = total, count
+    return True
+
+
 @kernel(boolean(*_PATH, *_OUTPUT, view(int64), view(int64), view(uint8), int64, boolean, array(int64), array(int64)))
 def total_ints(
     path: np.ndarray,
@@ -64,35 +117,10 @@ def total_ints(
     totals: Int64,
     counts: Int64,
 ) -> bool:
-    """Of each output row an aggregate over the rows of a variable so far, and how many values it is of.
-
-    False where a sum does not fit.
-    """
-    match, read, first, length = -1, 0, 0, 0
-    total, count = np.int64(0), np.int64(0)
-    for at in range(matches.size):
-        if matches[at] != match:
-            match = matches[at]
-            first, read = offsets[match], 0
-            length = offsets[match + 1] - first
-            total, count = np.int64(0), np.int64(0)
-        limit = length if final else places[at] + 1
-        while read < limit:
-            row = starts[match] + read
-            if members[path[first + read]] and (valid.size == 0 or valid[row]):
-                count += 1
-                if function != COUNT:
-                    value = values[row]
-                    if function == SUM:
-                        added = total + value
-                        if (value >= 0) != (added >= total):
-                            return False
-                        total = added
-                    elif count == 1 or (value < total if function == LEAST else value > total):
-                        total = value
-            read += 1
-        totals[at], counts[at] = total, count
-    return True
+    """An aggregate of whole numbers; False where a sum does not fit."""
+    return _total(
+        path, offsets, members, matches, places, starts, values, valid, function, final, totals, counts, np.int64(0), True
+    )  # fmt: skip
 
 
 @kernel(void(*_PATH, *_OUTPUT, view(int64), view(float64), view(uint8), int64, boolean, array(float64), array(int64)))
@@ -110,27 +138,5 @@ def total_floats(
     totals: Float64,
     counts: Int64,
 ) -> None:
-    """The same of floats. NaN is greater than all others; sums are from left to right."""
-    match, read, first, length = -1, 0, 0, 0
-    total, count = 0.0, np.int64(0)
-    for at in range(matches.size):
-        if matches[at] != match:
-            match = matches[at]
-            first, read = offsets[match], 0
-            length = offsets[match + 1] - first
-            total, count = 0.0, np.int64(0)
-        limit = length if final else places[at] + 1
-        while read < limit:
-            row = starts[match] + read
-            if members[path[first + read]] and (valid.size == 0 or valid[row]):
-                count += 1
-                value = values[row]
-                if function == SUM:
-                    total += value
-                elif function == LEAST:
-                    if count == 1 or value < total or np.isnan(total):
-                        total = value
-                elif count == 1 or value > total or (np.isnan(value) and not np.isnan(total)):
-                    total = value
-            read += 1
-        totals[at], counts[at] = total, count
+    """The same of floats."""
+    _total(path, offsets, members, matches, places, starts, values, valid, function, final, totals, counts, 0.0, False)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from ostinato.core.arrays import Int32, Int64
-from ostinato.core.arrow import raw_values
 from ostinato.sql.live.arrow_conditions import PlainExpression, plain_column, plain_condition
 from ostinato.sql.live.bound_clause import BoundClause
 from ostinato.sql.live.code_book import CodeBook
 from ostinato.sql.live.text_order import Renumbered, TextOrder
 from ostinato.sql.runtime.input import OrderedRows
 from ostinato.sql.runtime.kinds import Kind
-from ostinato.sql.runtime.registers import stored_ints
+from ostinato.sql.runtime.registers import fill_columns
 from ostinato.sql.runtime.row_values import to_bytes
 from ostinato.sql.runtime.search import texts_of
 
@@ -108,17 +106,6 @@ class RowCodes:
 
     def columns(self, columns: list[pa.Array], size: int) -> Values:
         """The values of registers, as fields of the search hold them."""
-        registers = self.bound.conditions.registers
-        ints, floats = np.zeros((registers.ints, size), np.int64), np.zeros((registers.floats, size), np.float64)
-        int_nulls, float_nulls = np.zeros(ints.shape, np.uint8), np.zeros(floats.shape, np.uint8)
-        for kind, number, column in zip(self.kinds, self.numbers, columns, strict=True):
-            nulls = float_nulls if kind.is_float else int_nulls
-            if column.null_count:
-                nulls[number] = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
-            if kind.is_float:
-                floats[number] = raw_values(column)
-            elif kind.name == "text":
-                ints[number] = self.texts.encode(column)
-            else:
-                ints[number] = to_bytes(column) if kind.name == "bool" else stored_ints(column)
-        return {"ints": ints, "floats": floats, "int_nulls": int_nulls, "float_nulls": float_nulls}
+        given = zip(self.kinds, self.numbers, columns, strict=True)
+        filled = fill_columns(self.bound.conditions.registers, given, size, self.texts.encode)
+        return dict(zip(("ints", "floats", "int_nulls", "float_nulls"), filled, strict=True))

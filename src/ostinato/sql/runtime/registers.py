@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -99,30 +100,36 @@ class Columns:
 
 def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Columns:
     """Evaluate the columns over all rows. `texts` are those of programs, beside those of the rows."""
-    size = values.rows.size + 1
-    ints = np.zeros((registers.ints, size), np.int64)
-    floats = np.zeros((registers.floats, size), np.float64)
-    int_nulls, float_nulls = np.zeros((registers.ints, size), np.uint8), np.zeros((registers.floats, size), np.uint8)
     kinds = [kind for _, kind, _ in registers.columns]
     found = values.evaluate([f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns])
     without = values.constants([f"CAST(({text}) AS {kind.type})" for _, kind, text in registers.columns])
     found = [pa.concat_arrays([column, nothing]) for column, nothing in zip(found, without, strict=True)]
     strings = [column for kind, column in zip(kinds, found, strict=True) if kind.name == "text"]
     order = _texts_in_order([*strings, pa.array(sorted(texts), pa.string())])
-    for kind, number, column in zip(kinds, registers.columns.values(), found, strict=True):
+    columns = zip(kinds, registers.columns.values(), found, strict=True)
+    size = values.rows.size + 1
+    filled = fill_columns(registers, columns, size, lambda column: pc.index_in(column, order).fill_null(0))
+    known = {text: place for place, text in enumerate(order.to_pylist())} if texts else {}
+    return Columns(*filled, {text: known[text] for text in texts})
+
+
+def fill_columns(
+    registers: Registers, columns: Iterable[tuple[Kind, int, pa.Array]], size: int, encode: Callable[[pa.Array], Any]
+) -> tuple[Int64, Float64, UInt8, UInt8]:
+    """Values as ints and floats, by number, and which of each are NULL. `encode` gives the places of texts."""
+    ints, floats = np.zeros((registers.ints, size), np.int64), np.zeros((registers.floats, size), np.float64)
+    int_nulls, float_nulls = np.zeros(ints.shape, np.uint8), np.zeros(floats.shape, np.uint8)
+    for kind, number, column in columns:
         nulls = float_nulls if kind.is_float else int_nulls
         if column.null_count:
             nulls[number] = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
         if kind.is_float:
             floats[number] = raw_values(column)
         elif kind.name == "text":
-            ints[number] = np.asarray(pc.index_in(column, order).fill_null(0).to_numpy(zero_copy_only=False))
-        elif kind.name == "bool":
-            ints[number] = to_bytes(column)
+            ints[number] = np.asarray(encode(column))
         else:
-            ints[number] = stored_ints(column)
-    known = {text: place for place, text in enumerate(order.to_pylist())} if texts else {}
-    return Columns(ints, floats, int_nulls, float_nulls, {text: known[text] for text in texts})
+            ints[number] = to_bytes(column) if kind.name == "bool" else stored_ints(column)
+    return ints, floats, int_nulls, float_nulls
 
 
 def stored_ints(column: pa.Array) -> Int64:
