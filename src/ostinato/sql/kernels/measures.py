@@ -118,8 +118,9 @@ def total_ints(
     counts: Int64,
 ) -> bool:
     """An aggregate of whole numbers; False where a sum does not fit."""
+    zero, exact = np.int64(0), True
     return _total(
-        path, offsets, members, matches, places, starts, values, valid, function, final, totals, counts, np.int64(0), True
+        path, offsets, members, matches, places, starts, values, valid, function, final, totals, counts, zero, exact
     )  # fmt: skip
 
 
