@@ -29,7 +29,7 @@ from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.single_events import SingleEvents
 from ostinato.patterns.runtime.small_batches import MOST_ROWS, SmallBatches
 from ostinato.patterns.runtime.snapshot import load, save
-from ostinato.patterns.runtime.state import EngineState
+from ostinato.patterns.runtime.stream_reader import StreamReader
 from ostinato.patterns.runtime.tallies import matches_around
 
 _FEW_ROWS = 12  # events as dicts: so many are read one by one
@@ -65,7 +65,7 @@ def late_error(late: int, count: int) -> DataError:
     )
 
 
-class Engine(EngineState):
+class Engine(StreamReader):
     """Matches one query over one stream. Build it with `query.engine()`."""
 
     _single: tuple[pa.Schema, SingleEvents | None] | None = None  # for the columns that the stream has now

@@ -1,9 +1,9 @@
-"""The state of one query over one stream, and how a batch of events changes it."""
+"""The state of one query over one stream: what is built for its columns, and what is kept of its events."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +13,10 @@ from ostinato.core.arrays import Int64
 from ostinato.core.arrow import plain_type
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.deadlines import reach
-from ostinato.core.engine_errors import INCOMPLETE
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
-from ostinato.core.reorder import ReleasedRows, ReorderBuffer, at_places
-from ostinato.core.stopwatch import Stopwatch
+from ostinato.core.reorder import ReorderBuffer
 from ostinato.errors import DataError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.match_ends import read_ends
@@ -26,9 +24,8 @@ from ostinato.patterns.kernels.skips import take_unskipped
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.absence import Wait, WaitingMatches
-from ostinato.patterns.runtime.absence_step import AbsenceStep
 from ostinato.patterns.runtime.answer import AnswerBuilder, cast_answer
-from ostinato.patterns.runtime.batches import Chunk, Events
+from ostinato.patterns.runtime.batches import Events
 from ostinato.patterns.runtime.bound_query import BoundQuery
 from ostinato.patterns.runtime.distinct import Distinct
 from ostinato.patterns.runtime.extended import EXTENDED_KERNELS
@@ -40,7 +37,7 @@ from ostinato.patterns.runtime.indexed_absence import IndexedAbsence
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.skips import Skips
-from ostinato.patterns.runtime.strategies import STRATEGY_KERNELS, select_matches
+from ostinato.patterns.runtime.strategies import STRATEGY_KERNELS
 from ostinato.patterns.syntax.nodes import event_types
 
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
@@ -230,162 +227,6 @@ class EngineState:
         keys = [pa.array([], plain_type(schema.field(name).type)) for name in names]
         return self._answers.table(Matches.none(), History(self._kept_columns(schema)), keys)
 
-    def _read(self, released: ReleasedRows, *, more: bool = True) -> Iterator[pa.Table]:
-        """Read rows. While that is not finished, or if it fails, nothing else may be read: the state is incomplete."""
-        stopped, self.stopped = self.stopped, INCOMPLETE
-        return self._matches_of(released, more=more, stopped=stopped)
-
-    def _matches_of(self, released: ReleasedRows, *, more: bool, stopped: str) -> Iterator[pa.Table]:
-        if self.first is None or not self.first.done:
-            yield from self._read_rows(released)
-        if released.places is None:
-            self.read += len(released.rows)
-        elif len(released.places):
-            self.read = int(released.places[-1]) + 1
-        if more:
-            self._close_history()
-        self.stopped, self.reading = stopped, None
-
-    def _read_rows(self, released: ReleasedRows) -> Iterator[pa.Table]:
-        events, times = self._open(released)
-        for piece in self._pieces(events):
-            yield from self._matches_in(piece, times, released)
-
-    def _open(self, released: ReleasedRows) -> tuple[Events, Int64]:
-        """Rows as the matcher sees them, and their times where matches wait for time to pass; they can be looked up."""
-        stream = self.stream
-        rows, positions, order = released.rows, released.positions, released.order
-        if released.places is not None and len(rows):
-            self.read = int(released.places[0])
-        events = stream.events(rows, positions, order, released.places)
-        times = np.zeros(0, np.int64)
-        places = released.places if released.places is not None else np.arange(self.read, self.read + len(rows))
-        if self.waiting is not None:
-            times = stream.times(rows, order) if self.waits_for_time else places
-        if self.compiled.keeps_places:
-            rows = self.with_places(rows, order, times, places)
-        self.history.open(rows, positions)
-        if len(events.lows):
-            self.low, self.newest = int(events.lows[-1]), int(events.ticks[-1])
-        if self.skips is not None and self.skips.narrows:  # the window is counted in places
-            self.in_place &= not len(places) or (not len(events.positions) and events.first_position == places[0])
-            events = replace(events, ticks=places, lows=np.zeros_like(places))
-        return events, times
-
-    def _read_range(self, released: ReleasedRows, before: int) -> Iterator[pa.Table]:
-        """Like `_read_rows`, for a query that may split ranges: without the answers of the first `before` rows."""
-        self.stopped = INCOMPLETE
-        events, times = self._open(released)
-        if before and self.stream.ties is not None:  # which leaves events out, and adds some
-            earlier = np.arange(before) if released.order is None else released.order[:before]
-            before = int(np.isin(events.positions, at_places(released.positions, earlier)).sum())
-        for _ in self._matches_in(events.part(0, before), times, released):
-            pass  # those of another range; but they are not to be given again
-        yield from self._matches_in(events.part(before, len(events.codes)), times, released)
-
-    def _pieces(self, events: Events) -> Iterator[Events]:
-        """A batch as a whole, or where matches of some events say which others are read, in pieces."""
-        parts = iter((events,)) if self.first is None else self.first.pieces(events, at_once=self.waiting is not None)
-        for part in parts:
-            if self.skips is None or self._skips_inside(part) is not None:
-                yield part
-            else:
-                yield from self.skips.pieces(part)
-
-    def _matches_in(self, events: Events, times: Int64, released: ReleasedRows) -> Iterator[pa.Table]:
-        """The answers that some events complete, which are all of those released, or a part of them."""
-        kept: list[Matches] = []
-        undecided: list[Matches] = []
-        self.reading = events
-        before = len(self.waiting.matches) if self.waiting is not None else 0
-        clock = self.options.limits.clock()
-        if self.groups is not None:
-            yield from self._answers_of_groups(self.groups, events)
-            return
-        inside = self._skips_inside(events)
-        for chunk in inside.read_on(self.matcher, events) if inside is not None else self.matcher.run(events):
-            matches = self._unpack(chunk, events)
-            if inside is not None:
-                begun = (
-                    np.searchsorted(matches.origins, matches.origins[-1]) if self.matcher.undecided else len(matches)
-                )
-                kept.append(matches.part(0, int(begun)))
-                if self.matcher.undecided:
-                    kept.append(self._take_unskipped(matches.part(int(begun), len(matches)), events, clock))
-                continue
-            if self.skips is not None:
-                if self.skips.narrows:  # the matcher stops at each event that completes some
-                    kept.append(self._take_unskipped(matches, events, clock))
-                    continue
-                begun = int(np.searchsorted(matches.origins, matches.origins[-1]))  # the last event may complete more
-                if not begun and undecided and undecided[-1].origins[-1] == matches.origins[-1]:
-                    undecided.append(matches)  # so it does
-                    continue
-                kept.append(self._take_unskipped(Matches.concat([*undecided, matches.part(0, begun)]), events, clock))
-                undecided = [matches.part(begun, len(matches))]
-                continue
-            if not self.compiled.keeps_places:
-                yield self._answer(matches)
-                continue
-            if self.waiting is None and self.first is None and kept and kept[-1].origins[-1] != matches.origins[-1]:
-                # All matches of earlier events are known, so the strategy can choose among them.
-                begun = int(np.searchsorted(matches.origins, matches.origins[-1]))
-                yield self._answer(self._choose(Matches.concat([*kept, matches.part(0, begun)]), clock))
-                kept, matches = [], matches.part(begun, len(matches))
-            kept.append(matches)
-            clock.check()
-            if self._are_enough(kept):
-                break  # nothing more will be read
-            self.options.limits.check_matches(sum(map(len, kept)) + before)
-        if self.skips is not None and undecided:
-            kept.append(self._take_unskipped(Matches.concat(undecided), events, clock))
-        if self.waiting is not None:
-            rows, order = released.rows, released.order
-            in_order = rows if order is None else rows.take(pa.array(order))
-            keys = events.keys_at(np.arange(len(events.codes)))
-            step = AbsenceStep(self.waiting, self.compiled, self.stream.encoder, self.history, self.read)
-            yield self._answer(step.see(Matches.concat(kept), times, keys, events.codes, in_order))
-        elif self.compiled.keeps_matches and self.skips is None:
-            yield self._answer(self._choose(Matches.concat(kept), clock))
-        elif self.compiled.keeps_places:
-            yield self._answer(Matches.concat(kept))
-        if self.distinct is not None and not self.compiled.hides_variables:
-            # A complex event can only be found again by the same last event, or be another branch's, too.
-            if self.compiled.branched and self.waiting is not None and len(self.waiting.matches):
-                self.distinct.forget_before(int(self.waiting.matches.first.min()))
-            else:
-                self.distinct.forget_all()
-
-    def _skips_inside(self, events: Events) -> Skips | None:
-        """What the matcher itself decides of these events, if they and it allow that."""
-        if self.skips is None or not self.in_place or len(events.positions):
-            return None
-        return self.skips if self.skips.can_read_on(self.matcher) else None
-
-    def _answers_of_groups(self, groups: GroupedMatcher, events: Events) -> Iterator[pa.Table]:
-        """What `_matches_in` gives, where no answer waits for others."""
-        if self.distinct is not None:  # earlier ones matter
-            for matches in groups.map_matches(events, lambda chunk: self._unpack(chunk, events)):
-                yield self._answer(matches)
-            return
-        for table in groups.map_matches(events, lambda chunk: self._table(self._unpack(chunk, events))):
-            self.matches += len(table)
-            yield table
-
-    def _unpack(self, chunk: Chunk, events: Events) -> Matches:
-        shown = self._answers.items is not None or self.compiled.keeps_places or self.distinct is not None
-        return Matches.unpack(chunk, events, symbols=shown)
-
-    def _are_enough(self, kept: Sequence[Matches]) -> bool:
-        """Whether LIMIT is reached for the whole stream by matches of events before the last that completed some."""
-        if self.first is None or self.first.keyed or self.skips is not None or self.distinct is not None:
-            return False
-        if self.compiled.keeps_matches:
-            return False
-        last = kept[-1].origins[-1]
-        found = sum(np.count_nonzero(matches.origins < last) for matches in kept)
-        return bool(self.first.given[0] + found >= self.first.limit)
-
     def with_places(self, rows: pa.Table, order: Int64 | None, times: Int64, places: Int64) -> pa.Table:
         """The rows with when they came, in stream order, and with their places there."""
         as_given = order if order is not None else slice(None)
@@ -397,26 +238,6 @@ class EngineState:
             values[as_given] = in_order
             rows = rows.append_column(name, pa.array(values))
         return rows
-
-    def _choose(self, matches: Matches, clock: Stopwatch) -> Matches:
-        places = self.history.numbers(matches.positions, PLACE)
-        every = np.arange(len(matches))
-        strategy, groups = self.compiled.strategy, matches.origins
-        chosen = select_matches(strategy, every, groups, matches.offsets, places, clock)
-        return matches if len(chosen) == len(matches) else matches.pick(chosen)
-
-    def _take_unskipped(self, matches: Matches, events: Events, clock: Stopwatch) -> Matches:
-        assert self.skips is not None
-        places = self.history.numbers(matches.positions, PLACE)
-        return self.skips.take(matches, places, events, clock)
-
-    def _answer(self, matches: Matches) -> pa.Table:
-        if self.distinct is not None and (self.indexed is None or not self.indexed.active):
-            matches = self.distinct.only_new(matches, self.compiled.alike)
-        if self.first is not None and len(matches):
-            matches = self._take_first(self.first, matches)
-        self.matches += len(matches)
-        return self._table(matches)
 
     def _table(self, matches: Matches) -> pa.Table:
         return self.table_of(matches, self.history, self.stream.keys)
@@ -437,20 +258,6 @@ class EngineState:
             return self._few.rows(matches, history)
         rows: list[dict[str, Any]] = self.table_of(matches, history, keys).to_pylist()
         return rows
-
-    def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:
-        """Those within LIMIT; partitions that have reached it are dropped."""
-        places = self.history.numbers(matches.positions, PLACE)
-        taken, full = first.take(matches, matches.origins, places, self.compiled.ranks)
-        if not first.skips or not len(full):
-            return taken
-        if first.keyed:
-            self.matcher.drop_keys(full)
-        else:
-            self.matcher = build_matcher(self.compiled, self.stream, self.options.limits)
-        if self.waiting is not None:
-            self.waiting.forget(np.isin(self.waiting.matches.keys, full) | (not first.keyed))
-        return taken
 
     def _close_history(self, *, prune: bool = False) -> None:
         """Keep the rows just read; from time to time, or with `prune`, forget all that can no longer matter."""
