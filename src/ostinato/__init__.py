@@ -15,11 +15,13 @@ from ostinato.patterns.limits import Limits
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Mapping
     from datetime import timedelta
 
     import pyarrow as pa
 
     from ostinato.core.frames import Frame, TableLike
+    from ostinato.core.user_functions import FunctionLike, UserFunction
     from ostinato.documents.schema.model import Schema
     from ostinato.forecast.forecaster import Forecaster
     from ostinato.forecast.model import ForecastModel
@@ -63,6 +65,7 @@ __all__ = [
     "SqlLimits",
     "SqlQuery",
     "SremQuery",
+    "UserFunction",
     "XSeqLimits",
     "XSeqQuery",
     "cel",
@@ -94,6 +97,7 @@ _LAZY = {
     "SqlLimits": "ostinato.sql.limits",
     "SqlQuery": "ostinato.sql.query",
     "SremQuery": "ostinato.patterns.query",
+    "UserFunction": "ostinato.core.user_functions",
     "XSeqLimits": "ostinato.xseq.limits",
     "XSeqQuery": "ostinato.xseq.query",
 }
@@ -154,13 +158,16 @@ def funnel(
     return Funnel.of(steps, within, by)
 
 
-def rules(text: str) -> RuleProgram:
+def rules(text: str, *, functions: Mapping[str, FunctionLike] | None = None) -> RuleProgram:
     """Compile a program of event rules, `DETECT … ON … END`.
 
     Parameters
     ----------
     text
         The rules; see docs/rules.md.
+    functions
+        Functions of your own that rules may call, by name: with annotations of int, float, str or bool, or as
+        `ostinato.UserFunction`.
 
     Raises
     ------
@@ -169,7 +176,7 @@ def rules(text: str) -> RuleProgram:
     """
     from ostinato.rules.program import RuleProgram
 
-    return RuleProgram(text)
+    return RuleProgram(text, functions)
 
 
 def sql(text: str) -> SqlQuery:

@@ -13,7 +13,12 @@ if TYPE_CHECKING:
 
 @cache
 def _start(process: int, settings: tuple[tuple[str, str | int | bool], ...]) -> duckdb.DuckDBPyConnection:
-    """Starting a database takes 10 ms, a connection 0.1. One that came with a fork has no threads: it is left alone.
+    """Starting a database takes 10 ms, a connection 0.1. One that came with a fork has no threads: it is left alone."""
+    return _open(process, settings)
+
+
+def _open(process: int, settings: tuple[tuple[str, str | int | bool], ...]) -> duckdb.DuckDBPyConnection:
+    """A database.
 
     Variables of Python are no tables, and a query does not reach for files. What does not fit in memory goes to a
     folder of this process alone: queries may read what is in it.
@@ -29,8 +34,12 @@ def _start(process: int, settings: tuple[tuple[str, str | int | bool], ...]) -> 
     return duckdb.connect(":memory:", config={**own, **dict(settings)})
 
 
-def connect(**settings: str | int | bool) -> duckdb.DuckDBPyConnection:
-    """A connection that sees what is registered with it and nothing else, in UTC. Settings are of the database."""
-    connection = _start(os.getpid(), tuple(sorted(settings.items()))).cursor()
+def connect(*, alone: bool = False, **settings: str | int | bool) -> duckdb.DuckDBPyConnection:
+    """A connection that sees what is registered with it and nothing else, in UTC. Settings are of the database.
+
+    `alone`: to a database of its own, for functions: connections share those.
+    """
+    known = tuple(sorted(settings.items()))
+    connection = _open(os.getpid(), known) if alone else _start(os.getpid(), known).cursor()
     connection.execute("SET TimeZone = 'UTC'")
     return connection

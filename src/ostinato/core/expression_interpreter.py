@@ -22,6 +22,7 @@ from ostinato.core.expressions import (
     Duration,
     Expr,
     Literal,
+    UserCall,
     Variable,
     to_text,
     variables,
@@ -58,6 +59,8 @@ def evaluate_expression(expr: Expr, events: Mapping[str, Row], kept: Callable[[A
     if expr.op == CASE:
         return _case(expr.args, lambda arg: evaluate_expression(arg, events, kept))
     args = [evaluate_expression(arg, events, kept) for arg in expr.args]
+    if isinstance(expr, UserCall):
+        return expr.function.evaluate(expr.op, args)
     if expr.op in _KNOW_NULL:
         return _KNOW_NULL[expr.op](args)
     if any(arg is None for arg in args):

@@ -13,6 +13,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from ostinato.core.units import duration_text
+from ostinato.core.user_functions import UserFunction
 from ostinato.errors import Span
 
 NOWHERE = Span(0, 0)
@@ -84,6 +85,13 @@ class Call:
     op: str
     args: tuple[Expr, ...]
     span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class UserCall(Call):
+    """A call of a function that the user gave; `op` is its name."""
+
+    function: UserFunction = field(compare=False, kw_only=True)  # a program has one of a name
 
 
 Expr = Literal | Attribute | Variable | Call

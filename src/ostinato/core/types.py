@@ -10,6 +10,7 @@ from ostinato.core import expressions as ex
 from ostinato.core.casts import cast_value
 from ostinato.core.expressions import Expr
 from ostinato.core.regex import find_fault
+from ostinato.core.user_functions import FAMILIES
 from ostinato.errors import QueryError, did_you_mean
 
 # "unknown" stands for an attribute while no schema is at hand; it fits everywhere, as NULL does.
@@ -72,6 +73,8 @@ class KindChecker:
         if expr.op == ex.CASE:
             return self._case(expr)
         kinds = [self.kind(arg) for arg in expr.args]
+        if isinstance(expr, ex.UserCall):
+            return _user_call(expr, kinds)
         if expr.op in ex.CASTS:
             return _cast(expr, kinds[0])
         if expr.op in (*ex.COMPARISONS, "in"):
@@ -252,6 +255,12 @@ def _function(call: ex.Call, kinds: list[str]) -> str:
     for arg, kind in zip(call.args, kinds, strict=True):
         check_kind(wanted, arg, kind, why)
     return result
+
+
+def _user_call(call: ex.UserCall, kinds: list[str]) -> str:
+    for wanted, arg, kind in zip(call.function.takes, call.args, kinds, strict=False):
+        check_kind(FAMILIES[wanted], arg, kind, f"{call.op} takes {call.function.signature.partition(' ->')[0]}")
+    return FAMILIES[call.function.gives]
 
 
 def _constant(arg: Expr, what: str) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import bad_option, check_column_name, check_on_late, misplaced_option, parse_delay
+from ostinato.core.user_functions import FunctionLike, read_functions
 from ostinato.errors import QueryError
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.plan.check import parse_and_check
+from ostinato.rules.syntax.nodes import BUILT_IN
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,11 +29,13 @@ if TYPE_CHECKING:
 class RuleProgram:
     """Rules that derive events from events; they can be run any number of times."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, functions: Mapping[str, FunctionLike] | None = None) -> None:
         if not isinstance(text, str):
             raise QueryError(f"a program of rules is text, not {type(text).__name__}")
         self.text = text
-        self.program = parse_and_check(text)
+        known = read_functions(functions, BUILT_IN)
+        self.program = parse_and_check(text, known)
+        self.functions = known
         try:
             self._plan: RulePlan = plan_program(self.program)
         except QueryError as error:
@@ -144,7 +149,7 @@ class RuleProgram:
                 told += missing_label_warnings(rows[bound.columns.type])
             for text in told:
                 warnings.warn(text, stacklevel=2)
-        return detect_table(bound, rows, limits=limits)
+        return detect_table(bound, rows, limits=limits, functions=self.functions)
 
     def engine(
         self,
@@ -185,7 +190,7 @@ class RuleProgram:
         most = inf if longest is None else parse_delay(longest, "longest")
         known = _check_limits(limits)
         options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most, known.rounds, known.periods)
-        return RuleEngine(self.program, self.text, options, schema, plan=self._plan)
+        return RuleEngine(self.program, self.text, options, schema, plan=self._plan, functions=self.functions)
 
     def explain(
         self,

@@ -21,7 +21,7 @@ from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.nodes import NormalRule
 from ostinato.rules.terms.event import IntervalEvent
 from support.derived import comparable_events, events_in
-from support.generators.rules import DERIVED, SCHEMA, Strata, cases, events_of, program
+from support.generators.rules import DERIVED, FUNCTIONS, SCHEMA, Strata, cases, events_of, program
 from support.generators.terms import NESTED_SCHEMA, Row
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ _quiet = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def _rules(strata: Strata) -> RuleProgram:
-    return ostinato.rules(program_text(program(strata)))
+    return ostinato.rules(program_text(program(strata)), functions=FUNCTIONS)
 
 
 def _in_seconds(event: IntervalEvent) -> IntervalEvent:
@@ -62,7 +62,7 @@ def _stepwise(rules: RuleProgram, rows: list[Row], schema: pa.Schema, sizes: lis
         if act == "advance":
             tables.append(engine.advance(to=batch[-1]["end"] - 1))
         elif act == "restore":
-            engine = RuleEngine.restore(engine.snapshot())
+            engine = RuleEngine.restore(engine.snapshot(), functions=FUNCTIONS)
         elif act == "forget":
             engine._steps.live.forget(engine.now, all_of_it=True)
     return pa.concat_tables([*tables, engine.flush()])
@@ -89,6 +89,12 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
 @settings(_quiet, max_examples=25)
 @given(cases(), st.data())
 def test_flat_events(case: tuple[Strata, list[Row]], data: Any) -> None:
+    _check(case, SCHEMA, data)
+
+
+@settings(_quiet, max_examples=15)
+@given(cases(functions=True), st.data())
+def test_functions_of_the_user(case: tuple[Strata, list[Row]], data: Any) -> None:
     _check(case, SCHEMA, data)
 
 

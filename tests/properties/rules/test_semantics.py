@@ -13,7 +13,7 @@ from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.nodes import PeriodicTimer
 from ostinato.rules.syntax.parse import parse
-from support.generators.rules import Strata, cases, events_of, program, programs
+from support.generators.rules import FUNCTIONS, Strata, cases, events_of, program, programs
 from support.generators.terms import Row
 
 pytestmark = pytest.mark.slow
@@ -27,13 +27,13 @@ def _periodic(strata: Strata) -> set[str]:
 
 
 @settings(max_examples=40)
-@given(programs() | programs(nested=True))
+@given(programs() | programs(nested=True) | cases(functions=True).map(lambda case: case[0]))
 def test_random_programs_are_legal_and_can_be_written(strata: Strata) -> None:
     whole = program(strata)
     check_program(whole)
     rules = [rule for each in strata for rule in each]
     assert list(normalise(whole)) == rules
-    assert list(normalise(parse(program_text(whole)))) == rules
+    assert list(normalise(parse(program_text(whole), FUNCTIONS))) == rules
 
 
 @settings(max_examples=40)

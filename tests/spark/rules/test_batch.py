@@ -24,8 +24,8 @@ from ostinato.spark.failures import describe_failure
 from ostinato.spark.rules.columns import to_answer
 from ostinato.spark.rules.spark_query import run_in_sql
 from support import paths
+from support.generators.rules import FUNCTIONS, Strata, cases, program
 from support.generators.rules import SCHEMA as PLAIN
-from support.generators.rules import Strata, cases, program
 from support.generators.terms import Row
 from support.spark.patterns import frame
 from support.spark.rules import ALL, DOCUMENTS, PROGRAMS, documents, events, shown
@@ -252,6 +252,9 @@ def test_terms_that_no_event_fits(spark: Any) -> None:
     rules = ost.rules("DETECT d { k { var K } } ON event i: a {{ kk {{ var K }} }} END")
     with pytest.raises(QueryError, match="no `kk`"):
         detect_rules(rules, spark.createDataFrame(EVENTS))
+    own = ost.rules("DETECT d { k { turned(var K) } } ON event i: a {{ k {{ var K }} }} END", functions=FUNCTIONS)
+    with pytest.raises(QueryError, match=r"Spark cannot call turned: .*\n.*\n *\^+\nfix: let Spark make"):
+        own.detect(spark.createDataFrame(EVENTS))
     with pytest.raises(OstinatoError, match="a DataFrame of Spark"):
         detect_rules(rules, EVENTS)
     with pytest.raises(DataError, match="two columns are named"):

@@ -15,7 +15,8 @@ from itertools import count
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, Variable
+from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, UserCall, Variable
+from ostinato.core.user_functions import UserFunction
 from ostinato.errors import QueryError
 from ostinato.rules.algebra.query_plan import plan_program
 from ostinato.rules.plan.outputs import copied_attributes
@@ -32,6 +33,12 @@ SCHEMA = pa.schema(
 )
 NAMES = {"k": ("K", "K", "L"), "v": ("V", "U"), "w": ("W", "Z")}  # variables by attribute, so that types agree
 VALUES: dict[str, tuple[str | int | float, ...]] = {"k": ("x", "y"), "v": (1, 0, 2), "w": (0.5, 1.0)}
+
+FUNCTIONS = {
+    "turned": UserFunction(lambda text: text[::-1] + "y" if text != "z" else None, (str,), str),
+    "left": UserFunction(lambda number, by=3: number % by - 1, (int, int), int, least=1),
+    "halved": UserFunction(lambda number: number / 2 if number < 2 else None, (float,), float),
+}
 
 Bound = dict[str, list[str]]  # the variables that a rule binds, by attribute
 
@@ -79,19 +86,29 @@ def programs(draw: Draw, *, alls: bool = True, recursion: bool = True, nested: b
 
 
 @st.composite
-def cases(draw: Draw, *, alls: bool = True, recursion: bool = True, nested: bool = False) -> tuple[Strata, list[Row]]:
-    """A program and a stream from which it mostly derives events."""
+def cases(
+    draw: Draw, *, alls: bool = True, recursion: bool = True, nested: bool = False, functions: bool = False
+) -> tuple[Strata, list[Row]]:
+    """A program and a stream from which it mostly derives events. `functions`: it may call FUNCTIONS."""
     rows = draw(nested_streams() if nested else streams())
-    return _program(draw, events_of(rows), alls=alls, recursion=recursion, nested=nested), rows
+    strata = _program(draw, events_of(rows), alls=alls, recursion=recursion, nested=nested, functions=functions)
+    return strata, rows
 
 
 def _program(
-    draw: Draw, known: frozenset[IntervalEvent] | None, *, alls: bool, recursion: bool, nested: bool
+    draw: Draw,
+    known: frozenset[IntervalEvent] | None,
+    *,
+    alls: bool,
+    recursion: bool,
+    nested: bool,
+    functions: bool = False,
 ) -> Strata:
     schema: dict[str, tuple[str, ...]] = dict.fromkeys(INCOMING, ("k", "v", "w"))
     strata: Strata = []
     for label in DERIVED[: pick(draw, 1, 2, 3)]:
-        rules = [_Writer(draw, dict(schema), nested, known).rule(label, alls) for _ in range(pick(draw, 1, 1, 2))]
+        writers = [_Writer(draw, dict(schema), nested, known, functions) for _ in range(pick(draw, 1, 1, 2))]
+        rules = [writer.rule(label, alls) for writer in writers]
         known = _more(rules, known)
         schema[label] = tuple(name for name in "kvw" if any(name in _columns(rule.head) for rule in rules))
         if recursion and schema[label] and pick(draw, False, False, True):
@@ -160,6 +177,7 @@ class _Writer:
     schema: dict[str, tuple[str, ...]]  # attributes of each label that may be read
     nested: bool
     known: frozenset[IntervalEvent] | None = None  # what the parts of the rule are tried on
+    functions: bool = False
     bound: Bound = field(default_factory=lambda: {"k": [], "v": [], "w": [], "t": []})
     literals: int = 0
 
@@ -385,12 +403,20 @@ class _Writer:
         if not kinds:
             return Call("=", (Literal(1), Literal(1)))
         kind = pick(self.draw, *kinds)
-        left = self._variable(kind)
+        left = self._called(kind, self._variable(kind))
         right = pick(self.draw, self._variable(kind), Literal(pick(self.draw, *VALUES[kind])))
         test = Call(pick(self.draw, *COMPARISONS), (left, right))
         if kind != "k" and pick(self.draw, False, True):
             test = Call("<=", (Call("+", (left, Literal(1))), Call("*", (right, Literal(2)))))
         return test
+
+    def _called(self, kind: str, expr: Expr) -> Expr:
+        """The value, sometimes as a function of the user makes another one of the same type of it."""
+        if not self.functions or not pick(self.draw, True, False):
+            return expr
+        name = {"k": "turned", "v": "left", "w": "halved"}[kind]
+        args = (expr, Literal(pick(self.draw, 2, 3))) if kind == "v" and pick(self.draw, True, False) else (expr,)
+        return UserCall(name, args, function=FUNCTIONS[name])
 
     def _variable(self, kind: str) -> Variable:
         return Variable(pick(self.draw, *self.bound[kind]))
@@ -432,6 +458,8 @@ class _Writer:
             return self._combined(aggregate, kind) if kind != "k" and pick(self.draw, False, False, True) else aggregate
         if form == "counted" and kind == "v":
             return self._count()
+        if form == "computed" and self.functions:
+            return n.Value(self._called(kind, variable))
         if form == "computed" and kind == "k":
             other = self._variable(kind)
             cases = Call("case", (Call("=", (variable, Literal("x"))), other, Literal(pick(self.draw, "q", None))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -66,9 +66,14 @@ class SharedBuilder:
 
     argument = "x.attr"  # what a function may be given, for its errors
     functions: ClassVar[dict[str, tuple[int, float]]] = FUNCTIONS
+    elsewhere: str | None = None  # where other functions can come from
 
     def __init__(self, text: str) -> None:
         self.text = text
+
+    @property
+    def known_functions(self) -> Collection[str]:
+        return self.functions
 
     def build(self, tree: Tree[Any]) -> Any:
         # Children come before parents, without recursion: later stages recurse, so the depth is bounded here.
@@ -206,7 +211,8 @@ class SharedBuilder:
     def call(self, span: Span, name: Token, *args: Expr) -> Expr:
         op = name.lower()
         if op not in self.functions:
-            fix = _INSTEAD.get(op) or did_you_mean(op, self.functions)
+            fix = _INSTEAD.get(op) or did_you_mean(op, self.known_functions)
+            fix = self.elsewhere if self.elsewhere and fix and fix.startswith("known") else fix
             raise QueryError(f"unknown function `{name}`", span=token_span(name), fix=fix)
         fewest, most = self.functions[op]
         if not fewest <= len(args) <= most:

@@ -6,13 +6,15 @@ deployed later shares no points with what was there: it starts as if the stream 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from ostinato.core.user_functions import UserFunction
 from ostinato.errors import DataError, did_you_mean
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.syntax.nodes import Rule, Ruleset
 from ostinato.rules.syntax.parse import parse
+from ostinato.rules.syntax.user_calls import called_functions
 
 MAIN = ""
 
@@ -33,13 +35,19 @@ class Deployment:
 
 @dataclass(frozen=True)
 class Deployments:
-    """What runs, in the order in which it came."""
+    """What runs, in the order in which it came, and the functions of the user that rules may call."""
 
     parts: tuple[Deployment, ...]
+    functions: Mapping[str, UserFunction]
 
     @classmethod
-    def of(cls, program: Ruleset, text: str) -> Deployments:
-        return cls((Deployment(MAIN, text, 0, 0, program.rules),))
+    def of(cls, program: Ruleset, text: str, functions: Mapping[str, UserFunction]) -> Deployments:
+        return cls((Deployment(MAIN, text, 0, 0, program.rules),), functions)
+
+    def called(self) -> Mapping[str, str]:
+        """The functions of the user that rules call, by name, with the types that they have."""
+        called = called_functions(self.program())
+        return {name: function.signature for name, function in called.items()}
 
     @property
     def names(self) -> list[str]:
@@ -77,18 +85,19 @@ class Deployments:
         """With another program, or in place of the one that has the name. Raises QueryError for faults in its text."""
         since = 1 + max(part.since for part in self.parts)
         kept = tuple(part for part in self.parts if part.name != name)
-        return Deployments((*kept, _parsed(name, text, since, len(self.text) + 1)))
+        return replace(self, parts=(*kept, self._parsed(name, text, since, len(self.text) + 1)))
 
     def with_parts(self, saved: Iterable[tuple[str, str, int]]) -> Deployments:
         """With deployments as snapshots have them."""
-        parts = self.parts
+        known = self
         for name, text, since in saved:
-            parts = (*parts, _parsed(name, text, since, len(Deployments(parts).text) + 1))
-        return Deployments(parts)
+            part = known._parsed(name, text, since, len(known.text) + 1)
+            known = replace(known, parts=(*known.parts, part))
+        return known
 
     def with_main(self, text: str) -> Deployments:
         """With another program in place of the one that the engine was built for."""
-        return Deployments((_parsed(MAIN, text, 0, 0),)).with_parts(
+        return replace(self, parts=(self._parsed(MAIN, text, 0, 0),)).with_parts(
             (part.name, part.text, part.since) for part in self.parts[1:]
         )
 
@@ -96,9 +105,8 @@ class Deployments:
         if name not in self.names:
             fix = did_you_mean(name, self.names) or "deploy it first"
             raise DataError(f"no rules are deployed as `{name}`", fix=fix)
-        return Deployments(tuple(part for part in self.parts if part.name != name))
+        return replace(self, parts=tuple(part for part in self.parts if part.name != name))
 
-
-def _parsed(name: str, text: str, since: int, at: int) -> Deployment:
-    parse_and_check(text)  # faults are shown in this text alone
-    return Deployment(name, text, since, at, parse("\n" * at + text).rules)
+    def _parsed(self, name: str, text: str, since: int, at: int) -> Deployment:
+        parse_and_check(text, self.functions)  # faults are shown in this text alone
+        return Deployment(name, text, since, at, parse("\n" * at + text, self.functions).rules)

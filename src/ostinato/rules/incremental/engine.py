@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -12,6 +13,7 @@ from ostinato.core.events import to_arrow
 from ostinato.core.frames import TableLike
 from ostinato.core.options import bad_option
 from ostinato.core.snapshot_format import RULES, Snapshot
+from ostinato.core.user_functions import FunctionLike, UserFunction, read_functions
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.rules.algebra.time_relations import SECOND
 from ostinato.rules.incremental.deployments import Deployments
@@ -23,6 +25,7 @@ from ostinato.rules.incremental.saved_state import load_state, save_state
 from ostinato.rules.incremental.schema_evolution import conform_rows
 from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
 from ostinato.rules.plan.check import parse_and_check
+from ostinato.rules.syntax.nodes import BUILT_IN
 
 _ENDED = stream_ended("rules.engine()")
 
@@ -232,6 +235,8 @@ class RuleEngine(LiveStream):
         meta["deployed"] = [[part.name, part.text, part.since] for part in deployed]
         meta |= {"events": self.events, "derived": self.derived, "late": self.late, "stopped": self.stopped}
         meta["unread"] = self.unread
+        if called := self._deployments.called():
+            meta["functions"] = dict(called)
         if self._limiter is not None:
             meta["shown"] = [[list(key), ends] for key, ends in self._limiter.shown.items()]
         if self._binding is None:
@@ -247,7 +252,9 @@ class RuleEngine(LiveStream):
         return Snapshot(meta, arrays, tables).to_bytes()
 
     @classmethod
-    def restore(cls, data: bytes, program: str | None = None) -> RuleEngine:
+    def restore(
+        cls, data: bytes, program: str | None = None, *, functions: Mapping[str, FunctionLike] | None = None
+    ) -> RuleEngine:
         """The engine that `snapshot` saved.
 
         Parameters
@@ -257,19 +264,24 @@ class RuleEngine(LiveStream):
         program
             The text of a changed program, to go on with in place of the one that was saved: rules that are the same in
             both keep their state, others have only what these keep for them.
+        functions
+            The functions of your own that rules call, as for `ostinato.rules`.
         """
         saved = Snapshot.from_bytes(data)
         saved.check_kind(RULES)
         meta = dict(saved.meta)
-        engine = cls(parse_and_check(meta["program"]), meta["program"], RuleOptions(**meta["options"]))
+        known = read_functions(functions, BUILT_IN)
+        _check_functions(meta.get("functions", {}), known)
+        options = RuleOptions(**meta["options"])
+        engine = cls(parse_and_check(meta["program"], known), meta["program"], options, functions=known)
         engine.now, engine.stopped = meta["now"], meta["stopped"]
         engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
         engine.unread = meta.get("unread", 0)
         if meta.get("deployed"):
             engine._exchange(engine._deployments.with_parts(meta["deployed"]))
         if meta["bound"]:
-            known = {option: meta.get(option, False) for option in ("final", "assuming")}
-            binding = StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **known)
+            columns = {option: meta.get(option, False) for option in ("final", "assuming")}
+            binding = StreamBinding.of(engine._unbound, saved.tables["schema"].schema, **columns)
             engine._bind(binding)
             load_state(engine._steps, saved, engine.now)
             if engine._limiter is not None:
@@ -279,3 +291,14 @@ class RuleEngine(LiveStream):
         if program is not None:
             engine._exchange(engine._deployments.with_main(program))
         return engine
+
+
+def _check_functions(saved: Mapping[str, str], given: Mapping[str, UserFunction]) -> None:
+    """Snapshots name the functions of the user that their rules call; the functions themselves are given again."""
+    for name, signature in saved.items():
+        if name not in given:
+            fix = Message("give it again with ", Option("functions"))
+            raise DataError(f"the rules of the snapshot call {name}{signature}, a function of yours", fix=fix)
+        if given[name].signature != signature:
+            reason = f"the rules of the snapshot call {name}{signature}, and {name}{given[name].signature} is given"
+            raise DataError(reason, fix="give a function of the same types, and new rules another name of it")

@@ -1,7 +1,7 @@
 """Conditions and values of rules as instructions of arms.
 
 They mean what relational.expressions writes in SQL. What kernels cannot compute (texts in order, decimals, functions of
-texts) is None here, and left to host_expressions.
+texts and of users) is None here, and left to host_expressions.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
-from ostinato.core.expressions import ARITHMETIC, CASE, COMPARISONS, LOGIC, Call, Expr, Literal, Variable
+from ostinato.core.expressions import ARITHMETIC, CASE, COMPARISONS, LOGIC, Call, Expr, Literal, UserCall, Variable
 from ostinato.rules.algebra.time_relations import RELATIONS
 from ostinato.rules.incremental.arm_code import ArmCode, Operand
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, NUMBERED, TRUTH, WHOLE
@@ -44,6 +44,8 @@ class Expressions:
         if isinstance(expr, Variable):
             return self.variable(expr.name)
         assert isinstance(expr, Call)
+        if isinstance(expr, UserCall):
+            return None
         op = expr.op
         if op in COMPARISONS:
             return self._compare(op, expr.args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -17,10 +18,12 @@ from ostinato.core.expressions import (
     Call,
     Expr,
     Literal,
+    UserCall,
     Variable,
     to_text,
     variables,
 )
+from ostinato.core.user_functions import FAMILIES
 from ostinato.errors import DataError
 from ostinato.rules.relational.head_types import TEXT_FUNCTIONS, case_parts
 from ostinato.rules.relational.kinds import TERM, Kind, type_family
@@ -80,6 +83,9 @@ class _Reader:
             return Variable(name, expr.span)
         if not isinstance(expr, Call):
             return expr
+        if isinstance(expr, UserCall):
+            args = zip(expr.args, expr.function.takes, strict=False)
+            return replace(expr, args=tuple(self.plain(arg, FAMILIES[kind]) for arg, kind in args))
         if expr.op == CASE:
             conditions, values = case_parts(expr)
             known = self._known(values)
@@ -101,7 +107,7 @@ class _Reader:
         return self._of(expr, "string" if expr.op in TEXT_FUNCTIONS or expr.op == "like" else None)
 
     def _of(self, expr: Call, family: str | None) -> Expr:
-        return Call(expr.op, tuple(self.plain(arg, family) for arg in expr.args), expr.span)
+        return replace(expr, args=tuple(self.plain(arg, family) for arg in expr.args))
 
     def _known(self, args: tuple[Expr, ...]) -> str | None:
         families = [self._family(arg) for arg in args]
@@ -116,6 +122,8 @@ class _Reader:
         if isinstance(expr, Variable):
             return type_family(self.kinds[expr.name])
         assert isinstance(expr, Call)
+        if isinstance(expr, UserCall):
+            return FAMILIES[expr.function.gives]
         if expr.op in (*COMPARISONS, *LOGIC, "in", "like", "is_null", "is_true"):
             return "boolean"
         if expr.op in ("coalesce", CASE):

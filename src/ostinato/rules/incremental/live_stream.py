@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from math import inf
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from ostinato.core.arrays import Int64
 from ostinato.core.events import to_arrow
+from ostinato.core.user_functions import UserFunction
 from ostinato.errors import DataError, Message, Option
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.time_relations import SECOND
@@ -46,8 +48,9 @@ class LiveStream:
         schema: pa.Schema | None = None,
         *,
         plan: RulePlan | None = None,
+        functions: Mapping[str, UserFunction] | None = None,
     ) -> None:
-        self.options, self._deployments = options, Deployments.of(program, text)
+        self.options, self._deployments = options, Deployments.of(program, text, functions or {})
         self.events = self.derived = self.late = self.unread = 0
         self.now = BEFORE  # all that ends up to this tick is done
         self.stopped = ""

@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import groupby
 
 from ostinato.core.types import check_expression
+from ostinato.core.user_functions import UserFunction
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.plan.embedded_cel import check_pattern
 from ostinato.rules.plan.normal_form import normalise
@@ -28,9 +29,9 @@ from ostinato.rules.syntax.variables import (
 )
 
 
-def parse_and_check(text: str) -> n.Ruleset:
+def parse_and_check(text: str, functions: Mapping[str, UserFunction] | None = None) -> n.Ruleset:
     """The program that `text` states, checked. Raises QueryError with the place, the reason and a likely fix."""
-    program = parse(text)
+    program = parse(text, functions)
     try:
         check_program(program)
     except QueryError as error:

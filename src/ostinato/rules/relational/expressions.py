@@ -13,7 +13,8 @@ from functools import reduce
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.core.expressions import ARITHMETIC, CASE, COMPARISONS, LOGIC, Call, Expr, Literal, Variable
+from ostinato.core.expressions import ARITHMETIC, CASE, COMPARISONS, LOGIC, Call, Expr, Literal, UserCall, Variable
+from ostinato.core.user_functions import FAMILIES
 from ostinato.rules.algebra.time_relations import RELATIONS
 from ostinato.rules.relational.dialects import Int64Arithmetic, Moment
 from ostinato.rules.relational.head_types import TEXT_FUNCTIONS, case_parts, value_kind
@@ -33,6 +34,7 @@ _COMPARE: dict[str, type[exp.Binary]] = {
 _CALCULATE: dict[str, type[exp.Binary]] = {"+": exp.Add, "-": exp.Sub, "*": exp.Mul}
 WHITESPACE = "".join(letter for letter in map(chr, range(0x3001)) if letter.isspace())
 _DOUBLE, _WHOLE, _TEXT = (exp.DataType.build(name) for name in ("double", "bigint", "text"))
+SQL_TYPES = {int: _WHOLE, float: _DOUBLE, str: _TEXT, bool: exp.DataType.build("boolean")}
 
 
 def column(name: str, table: str | None = None) -> exp.Column:
@@ -86,6 +88,8 @@ class ExpressionSql:
         if isinstance(expr, Variable):
             return self.of(expr.name)
         assert isinstance(expr, Call)
+        if isinstance(expr, UserCall):
+            return self._user_call(expr)
         if expr.op in COMPARISONS:
             if expr.op not in ("=", "!=") and all(self._family(arg) == "unknown" for arg in expr.args):
                 return self._compare_terms(expr)
@@ -150,6 +154,20 @@ class ExpressionSql:
             return exp.Trim(this=args[0], position="BOTH", expression=exp.Literal.string(WHITESPACE))
         return exp.Anonymous(this=op.upper(), expressions=args)
 
+    def _user_call(self, expr: UserCall) -> Sql:
+        """Each argument in the type of the parameter; what does not fit it is NULL."""
+        args = []
+        for arg, kind in zip(expr.args, expr.function.takes, strict=False):
+            value, known = self.value(arg), value_kind(arg, self.kinds)
+            value = untag_sql(value, FAMILIES[kind]) if known is TERM else value
+            if kind is int and not (known is not TERM and pa.types.is_integer(known)):
+                value = exp.Case(
+                    ifs=[exp.If(this=compare("=", value, exp.Floor(this=value.copy())), true=_to_whole(value))]
+                )
+            args.append(exp.Cast(this=value, to=SQL_TYPES[kind]))
+        name = exp.to_identifier(user_function_name(expr.op, len(args)), quoted=True)
+        return exp.Anonymous(this=name, expressions=args)
+
     def _number(self, op: str, args: list[Sql], *, whole: bool) -> Sql:
         """Functions that keep whole numbers whole, or make numbers whole."""
         value = args[0]
@@ -201,6 +219,8 @@ class ExpressionSql:
         if isinstance(expr, Variable):
             return type_family(self.kinds[expr.name])
         assert isinstance(expr, Call)
+        if isinstance(expr, UserCall):
+            return FAMILIES[expr.function.gives]
         if expr.op in (*COMPARISONS, *LOGIC, "in", "like", "is_null", "is_true"):
             return "boolean"
         if expr.op in ARITHMETIC:
@@ -209,6 +229,15 @@ class ExpressionSql:
         if expr.op in ("coalesce", CASE):
             return self._known(expr.args if expr.op == "coalesce" else case_parts(expr)[1])
         return "string" if expr.op in TEXT_FUNCTIONS and expr.op != "length" else "number"
+
+
+def user_function_name(name: str, arguments: int) -> str:
+    """What a function of the user is called in a database, which has others of its own."""
+    return f"user {name} {arguments}"
+
+
+def _to_whole(value: Sql) -> Sql:
+    return exp.TryCast(this=value.copy(), to=_WHOLE)
 
 
 def untag_sql(value: Sql, wanted: str) -> Sql:

@@ -22,6 +22,7 @@ from ostinato.core.expressions import (
     Call,
     Expr,
     Literal,
+    UserCall,
     Variable,
 )
 from ostinato.core.types import check_expression
@@ -30,6 +31,7 @@ from ostinato.rules.relational.kinds import TERM, Kind, common_type, type_family
 from ostinato.rules.syntax.nodes import Aggregate, All, Combined, ConstructTerm, Make, Value
 
 CALCULATING = ("sum", "avg", *STATISTICS)  # aggregates of numbers alone
+RESULT_TYPES = {int: pa.int64(), float: pa.float64(), str: pa.string(), bool: pa.bool_()}  # of functions of users
 TEXT_FUNCTIONS = (*STRING_FUNCTIONS, *STRING_EDITS)
 
 
@@ -154,6 +156,8 @@ def value_kind(expr: Expr, kinds: Mapping[str, Kind]) -> Kind:
     if isinstance(expr, Literal):
         return pa.scalar(expr.value).type if expr.value is not None else pa.null()
     assert isinstance(expr, Call)
+    if isinstance(expr, UserCall):
+        return RESULT_TYPES[expr.function.gives]
     inner = [value_kind(arg, kinds) for arg in expr.args]
     if expr.op in ("/", "sqrt"):
         return pa.float64()

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
+from ostinato.core.user_functions import UserFunction
 from ostinato.rules.limits import RuleLimits
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.evaluate import evaluate_program
@@ -20,14 +23,22 @@ def detect_table(
     threads: int | None = None,
     ordered: bool = True,
     limits: RuleLimits | None = None,
+    functions: Mapping[str, UserFunction] | None = None,
 ) -> pa.Table:
-    """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core."""
+    """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core.
+    `functions`: those of the user that rules call."""
     generator = bound.sql.generator
     events = bound.columns.read(rows)
     most = limits or RuleLimits()
-    store = DuckDBStore(connect(threads), generator.names, lambda stream: bound.source_events(stream, events, most))
+    connection = connect(threads, alone=bool(functions))
+    store = DuckDBStore(connection, generator.names, lambda stream: bound.source_events(stream, events, most))
     store.provide(INCOMING, events)
-    answer = evaluate_program(bound.sql, store, most, natively=True)
-    derived = bound.answer(store.arrow(write_sql(answer, "duckdb")), ordered=ordered)
+    store.provide_functions(functions or {})
+    try:
+        answer = evaluate_program(bound.sql, store, most, natively=True)
+        derived = bound.answer(store.arrow(write_sql(answer, "duckdb")), ordered=ordered)
+    finally:
+        if functions:  # its database ends with it
+            connection.close()
     shown = bound.sql.plan.outputs.limits
     return RateLimiter(shown, bound.columns.times).let_through(derived) if shown else derived

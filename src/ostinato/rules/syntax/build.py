@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
@@ -13,6 +13,7 @@ from ostinato.core.regex import find_fault
 from ostinato.core.text.build import FUNCTIONS, SharedBuilder, flat_call, unquote_name
 from ostinato.core.text.grammar import token_span, unquote
 from ostinato.core.units import nanoseconds
+from ostinato.core.user_functions import UserFunction
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.rules.syntax import nodes as n
 
@@ -35,6 +36,26 @@ class _Terms(SharedBuilder):
         "substring": (2, 3),
         "replace": (3, 3),
     }
+
+    elsewhere = 'give a function of your own in Python: ostinato.rules(…, functions={"name": function})'
+
+    def __init__(self, text: str, own: Mapping[str, UserFunction] | None = None) -> None:
+        super().__init__(text)
+        self.own = own or {}
+
+    @property
+    def known_functions(self) -> Collection[str]:
+        return (*self.functions, *self.own)
+
+    def call(self, span: Span, name: Token, *args: ex.Expr) -> ex.Expr:
+        if (function := self.own.get(name.lower())) is None:
+            return super().call(span, name, *args)
+        fewest, most = function.arity
+        if not fewest <= len(args) <= most:
+            takes = f"{most}" if fewest == most else f"{fewest} to {most}"
+            reason = f"{name} takes {takes} argument{'' if most == 1 else 's'}, found {len(args) or 'none'}"
+            raise QueryError(reason, span=span, fix=f"it is {name}{function.signature}")
+        return ex.UserCall(name.lower(), args, span, function=function)
 
     def rlike(self, span: Span, *_: object) -> ex.Expr:
         reason = "event rules have no RLIKE: databases do not agree on regular expressions"

@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
-from ostinato.core.expressions import AGGREGATE_FUNCTIONS, NOWHERE, STATISTICS, Expr
+from ostinato.core.expressions import AGGREGATE_FUNCTIONS, NOWHERE, OPERATORS, RESERVED, STATISTICS, Expr
+from ostinato.core.expressions import AGGREGATES as _ALL_AGGREGATES
 from ostinato.errors import Span
 from ostinato.patterns.syntax.nodes import Language
 
@@ -148,6 +149,8 @@ class All:
 
 
 AGGREGATES = (*AGGREGATE_FUNCTIONS, *STATISTICS)
+_WORDS = "begin end case when then else all each distinct var event desc optional without position timestamp private"
+BUILT_IN = (*OPERATORS, *_ALL_AGGREGATES, *RESERVED, *_WORDS.split())  # what no function of a user can be called
 Over = OneOf["all", "each", "distinct"]
 
 

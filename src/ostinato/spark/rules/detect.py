@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from ostinato.core.backends import is_spark_frame
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
+from ostinato.errors import QueryError
 from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
+from ostinato.rules.syntax.user_calls import user_calls
 from ostinato.spark.columns import arrow_schema
 from ostinato.spark.frames import check_count, check_names, only_for_streams, shuffle_partitions
 from ostinato.spark.rules.batch import detect_batch
@@ -120,5 +122,12 @@ def bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tup
     if not is_spark_frame(frame):
         raise bad_option("frame", frame, "a DataFrame of Spark")
     check_names(frame)
+    for call in user_calls(program.program):
+        error = QueryError(
+            f"Spark cannot call {call.op}: functions of yours run in this process alone",
+            span=call.span,
+            fix="let Spark make what it gives a column of the events, or run the rules over a table",
+        )
+        raise error.within(program.text)
     schema = arrow_schema(frame.schema)
     return bind_program(program.program, program.text, schema, columns, near=True), schema
