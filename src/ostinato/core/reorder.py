@@ -93,6 +93,15 @@ class ReorderBuffer:
         self._single = []
         self._rows, self._positions, self._none = rows, positions, rows.slice(0, 0)
 
+    def mark(self) -> Callable[[], None]:
+        """A way back to what waits now, and to the time that has been reached."""
+        state = self._rows, self._positions, list(self._single), self.watermark
+
+        def go_back() -> None:
+            self._rows, self._positions, self._single, self.watermark = state
+
+        return go_back
+
     def load_single(self, rows: Iterable[SingleRow]) -> None:
         """Let these wait, and no others."""
         self.load(self._rows.slice(0, 0), self._positions[:0])

@@ -210,6 +210,16 @@ class PredicateEncoder:
             done += rows
         return out
 
+    def check_casts(self, table: pa.Table, type_column: str | None, positions: Int64 | range) -> None:
+        """Raise DataError where a CAST fails, without giving codes."""
+        done = 0
+        for part in _slices(table):
+            numbers = np.empty(part.num_rows, np.int32)
+            self._types(part, type_column, numbers)
+            self._predicates.check(part)
+            self._raise_failures(numbers, positions[done : done + part.num_rows])
+            done += part.num_rows
+
     def fresh(self) -> PredicateEncoder:
         """An encoder for the same conditions that has seen nothing."""
         only = next((name for name, place in self._relations.items() if place == self._only), None)
@@ -221,13 +231,13 @@ class PredicateEncoder:
 
     def _raise_failures(self, types: Ids, positions: Int64 | range | None) -> None:
         """For a CAST that failed on an event that its condition is meant for."""
-        for predicate, failure in self._predicates.failures:
+        failures, self._predicates.failures = self._predicates.failures, []
+        for predicate, failure in failures:
             tested = self._tested[predicate]
             meant = failure.where & (np.isin(types, list(tested)) | (0 in tested))
             if meant.any():
                 place = int(np.argmax(meant))
                 raise failure.error(place, None if positions is None else int(positions[place]))
-        self._predicates.failures.clear()
 
     def _types(self, part: pa.RecordBatch, type_column: str | None, out: Ids) -> None:
         if type_column is None:
@@ -335,6 +345,12 @@ class _Predicates:
             truths = self._program(tuple(others)).run(lambda attribute: part.column(attribute.name))
             for place, truth in zip(others, truths, strict=True):
                 _add_truth(truth, 1 << (place - which.start), out)
+
+    def check(self, part: pa.RecordBatch) -> None:
+        """Note where a CAST fails."""
+        for place, casts in enumerate(self.casts):
+            if casts and set(self._reads[place]) <= set(part.schema.names):
+                self._add_casting(part, place, 0, np.zeros(part.num_rows, np.int32))
 
     def _add_casting(self, part: pa.RecordBatch, place: int, weight: int, out: Ids) -> None:
         """On its own, so that it is known which predicate a CAST that fails belongs to."""

@@ -24,8 +24,7 @@ from ostinato.patterns.live.state import LiveState
 from ostinato.patterns.live.statistics import LiveStatistics
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.query import PatternQuery
-from ostinato.patterns.runtime.engine import late_error
-from ostinato.patterns.runtime.state import EngineOptions
+from ostinato.patterns.runtime.state import EngineOptions, late_error
 
 _FEW_ROWS = 64  # events as dicts: so many are read one by one
 _ENDED = stream_ended("ostinato.engine(…)")

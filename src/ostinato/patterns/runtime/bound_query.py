@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -162,6 +162,28 @@ class BoundQuery:
     def align(self, batch: pa.Table) -> pa.Table:
         """A later batch with the columns and types of the first."""
         return align_rows(batch, self.schema)
+
+    def mark(self) -> Callable[[], None]:
+        """A way back to before `events` is called, where that fails."""
+        recent, last_ticks = [each.kept for each in self.recent], self.last_tick.values
+
+        def go_back() -> None:
+            for each, kept in zip(self.recent, recent, strict=True):
+                each.kept = kept
+            self.last_tick.values = last_ticks
+
+        return go_back
+
+    @property
+    def casts(self) -> bool:
+        """Whether a condition may fail on an event."""
+        return self.encoder.casts or any(recent.encoder.casts for recent in self.recent)
+
+    def check_casts(self, rows: pa.Table, positions: Positions) -> None:
+        """Raise DataError where a CAST of a condition fails."""
+        for encoder in (self.encoder, *(recent.encoder for recent in self.recent)):
+            if encoder.casts:
+                encoder.check_casts(rows, self.binding.type, positions)
 
     def events(self, rows: pa.Table, positions: Positions, order: Int64 | None, places: Int64 | None = None) -> Events:
         """Rows in order of arrival, with their positions (ascending); `order` sorts them into stream order. `places`

@@ -55,16 +55,6 @@ class Statistics:
     bytes: int
 
 
-def late_error(late: int, count: int) -> DataError:
-    """For on_late="raise"."""
-    return DataError(
-        f"{late} of {count} events came later than events that were already read; none was taken",
-        fix=Message(
-            "sort the data by time, or allow ", Option("lateness"), " (events then wait that long for earlier ones)"
-        ),
-    )
-
-
 class Engine(StreamReader):
     """Matches one query over one stream. Build it with `query.engine()`."""
 
@@ -171,22 +161,34 @@ class Engine(StreamReader):
             batch = self._table_of(batch)
         if isinstance(batch, pa.RecordBatch):
             batch = pa.Table.from_batches([batch])
-        if self.bound and isinstance(batch, pa.Table) and batch.schema.equals(self.stream.schema, check_metadata=True):
-            rows = batch
-        else:
-            rows = to_arrow(batch)
-            if self._stream is None and not rows.num_columns:
+        if not self._is_aligned(batch):
+            batch = to_arrow(batch)
+            if self._stream is None and not batch.num_columns:
                 return iter(())  # an empty list of events names no columns
-            rows = self.conform(rows)
-        if self.options.on_late == "raise" and (late_rows := self.reorder.count_late(rows)):
-            raise late_error(late_rows, len(rows))
+        go_back = self._mark()
+        try:
+            released = self._take(batch)
+        except OstinatoError:
+            go_back()
+            raise
+        return self._read(released, go_back=go_back)
+
+    def _is_aligned(self, batch: Any) -> bool:
+        """Whether a batch is a table with the columns of the stream."""
+        known = self.bound and isinstance(batch, pa.Table)
+        return known and bool(batch.schema.equals(self.stream.schema, check_metadata=True))
+
+    def _take(self, batch: pa.Table) -> ReleasedRows:
+        """The rows whose turn has come with a batch."""
+        rows = batch if self._is_aligned(batch) else self.conform(batch)
+        self._check_rows(rows)
         released, late = self.reorder.push(rows, range(self.events, self.events + len(rows)))
         self.events += len(rows)
         if len(late):
             self.late += len(late)
             if self.options.on_late == "collect":
                 self.late_rows.append(late)
-        return self._read(released)
+        return released
 
     def _table_of(self, rows: list[Any]) -> Any:
         """Events as a table of what the query reads, or where they are not plain, as a list with all columns."""

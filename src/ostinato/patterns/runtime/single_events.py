@@ -82,8 +82,10 @@ class SingleEvents:
         """For an engine whose events can be read so."""
         compiled, stream = engine.compiled, engine.stream
         window = compiled.query.window
-        if not engine.takes_few:
+        if not engine.takes_few or any(recent.encoder.casts for recent in stream.recent):
             return None
+        if stream.recent and stream.encoder.casts:
+            return None  # codes are known only when an event has its turn, which is too late to refuse it
         if (stream.ties is not None and (compiled.contiguous or stream.recent)) or (
             window is not None and window.kind == "attribute"
         ):
@@ -103,7 +105,7 @@ class SingleEvents:
         seen: list[SingleRow] = []
         for place, row in enumerate(rows, position):
             event = self.see(row, place)
-            if event is None or event.tick < reorder.watermark:
+            if event is None:
                 return None
             seen.append(event)
         if self.tick_of is not None and any(after.tick < before.tick for before, after in pairwise(seen)):
@@ -127,7 +129,9 @@ class SingleEvents:
             if values[0] is None or values[0] != values[0]:
                 return None
             tick = self.tick_of(values[0])
-        code = self.codes.code(values, self.engine.events) if not self.recent else None
+            if tick < self.engine.reorder.watermark:
+                return None
+        code = self.codes.code(values, position) if not self.recent else None
         key = None
         if self.keyed:
             key = tuple([values[place] for place in self.keyed])

@@ -17,7 +17,8 @@ from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
 from ostinato.core.options import OnLate
 from ostinato.core.reorder import ReorderBuffer
-from ostinato.errors import DataError
+from ostinato.core.stream_schema import align_rows
+from ostinato.errors import DataError, Message, Option
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels.match_ends import read_ends
 from ostinato.patterns.kernels.skips import take_unskipped
@@ -55,6 +56,16 @@ class EngineOptions:
     # A column of the first and one of the last event, added to each match: when it began, and when it ended.
     ends: tuple[str, str] | None = None
     picked: bool = False  # not all events of the stream are given, so windows over events count given places
+
+
+def late_error(late: int, count: int) -> DataError:
+    """For on_late="raise"."""
+    return DataError(
+        f"{late} of {count} events came later than events that were already read; none was taken",
+        fix=Message(
+            "sort the data by time, or allow ", Option("lateness"), " (events then wait that long for earlier ones)"
+        ),
+    )
 
 
 class EngineState:
@@ -124,8 +135,24 @@ class EngineState:
             names = {columns["type"] or DEFAULT_TYPE, *columns["order_by"], *required_attributes(self.compiled.query)}
             self.bind(with_columns(rows, names, time=columns["time"]))
         elif rows.num_columns and (grown := self._stream.with_new_types(rows.schema)):
+            self._check_rows(align_rows(rows, grown), grown=True)
             self.migrate_types(grown)
         return self.stream.align(rows) if rows.num_columns else self.stream.schema.empty_table()
+
+    def _check_rows(self, rows: pa.Table, *, grown: bool = False) -> None:
+        """Raise DataError for rows that cannot be taken, as far as that is not noticed before they change anything: if
+        they wait, or if the types of columns follow from them."""
+        stream, reorder = self.stream, self.reorder
+        if self.options.on_late == "raise" and (late := reorder.count_late(rows)):
+            raise late_error(late, len(rows))
+        if not grown and (self.options.lateness == 0 or not stream.casts):
+            return
+        positions = np.arange(self.events, self.events + len(rows))
+        if stream.clock is not None:
+            on_time = stream.clock.ticks(rows[stream.clock.column]) >= reorder.watermark
+            if not on_time.all():
+                rows, positions = rows.filter(pa.array(on_time)), positions[on_time]
+        stream.check_casts(rows, positions)
 
     def bind(self, rows: pa.Table, *, minterms: Sequence[int] = (), numbers: Collection[str] | None = None) -> None:
         """Bind to the columns of the first batch: check names and types, and build all that depends on them. A snapshot

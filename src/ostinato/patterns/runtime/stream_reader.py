@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from ostinato.core.arrays import Int64
 from ostinato.core.engine_errors import INCOMPLETE
 from ostinato.core.reorder import ReleasedRows, at_places
 from ostinato.core.stopwatch import Stopwatch
+from ostinato.errors import DataError
 from ostinato.patterns.runtime.absence_step import AbsenceStep
 from ostinato.patterns.runtime.batches import Chunk, Events
 from ostinato.patterns.runtime.first_matches import FirstMatches
@@ -27,14 +28,27 @@ from ostinato.patterns.runtime.strategies import select_matches
 class StreamReader(EngineState):
     """How a batch of events changes the state: the matcher first, then what chooses among the matches it completes."""
 
-    def _read(self, released: ReleasedRows, *, more: bool = True) -> Iterator[pa.Table]:
-        """Read rows. While that is not finished, or if it fails, nothing else may be read: the state is incomplete."""
+    def _read(
+        self, released: ReleasedRows, *, more: bool = True, go_back: Callable[[], None] | None = None
+    ) -> Iterator[pa.Table]:
+        """Read rows. While that is not finished, or if it fails, nothing else may be read: the state is incomplete. But
+        rows that cannot be understood are as if they had not come, if there is a way to `go_back`."""
         stopped, self.stopped = self.stopped, INCOMPLETE
-        return self._matches_of(released, more=more, stopped=stopped)
+        return self._matches_of(released, more=more, stopped=stopped, go_back=go_back)
 
-    def _matches_of(self, released: ReleasedRows, *, more: bool, stopped: str) -> Iterator[pa.Table]:
+    def _matches_of(
+        self, released: ReleasedRows, *, more: bool, stopped: str, go_back: Callable[[], None] | None
+    ) -> Iterator[pa.Table]:
         if self.first is None or not self.first.done:
-            yield from self._read_rows(released)
+            try:
+                events, times = self._open(released)
+            except DataError:
+                if go_back is not None:
+                    go_back()
+                    self.stopped = stopped
+                raise
+            for piece in self._pieces(events):
+                yield from self._matches_in(piece, times, released)
         if released.places is None:
             self.read += len(released.rows)
         elif len(released.places):
@@ -43,10 +57,18 @@ class StreamReader(EngineState):
             self._close_history()
         self.stopped, self.reading = stopped, None
 
-    def _read_rows(self, released: ReleasedRows) -> Iterator[pa.Table]:
-        events, times = self._open(released)
-        for piece in self._pieces(events):
-            yield from self._matches_in(piece, times, released)
+    def _mark(self) -> Callable[[], None]:
+        """A way back to the state before events were taken, as long as the matcher has read none of them."""
+        stream, events, late, late_rows = self._stream, self.events, self.late, len(self.late_rows)
+        parts = [self.reorder.mark(), stream.mark()] if stream is not None else []
+
+        def go_back() -> None:
+            self._stream, self.events, self.late = stream, events, late
+            del self.late_rows[late_rows:]
+            for part in parts:
+                part()
+
+        return go_back
 
     def _open(self, released: ReleasedRows) -> tuple[Events, Int64]:
         """Rows as the matcher sees them, and their times where matches wait for time to pass; they can be looked up."""
