@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import monotonic
 
 from ostinato.core.threads import stop_if_asked
@@ -20,12 +21,13 @@ class Stopwatch:
         """Begin anew: what came between was not ours."""
         self.started = monotonic()
 
-    def check(self) -> None:
+    def check(self, where: Callable[[], str] | None = None) -> None:
+        """`where` says where the time went, after the reason."""
         stop_if_asked()
         if self.seconds is not None and monotonic() - self.started > self.seconds:
             raise LimitError(
                 "seconds",
                 self.seconds,
-                reason="the call took longer than the limit",
+                reason="the call took longer than the limit" + (where() if where is not None else ""),
                 fix=Message(f"{self._fix}, or raise ", Limit("seconds", self._limits)),
             )

@@ -51,7 +51,7 @@ SET, FROM_FIRST, INWARDS, ONWARDS = range(4)
 TOTAL_SET, FUNCTION, VALUES, OF_FLOATS = range(4)
 COUNT, SUM, LEAST, GREATEST = range(4)
 # Kinds of what conditions yet to come may read, in `live`.
-LIVE_FIRST, LIVE_LAST, LIVE_TOTAL, LIVE_START, LIVE_LABELS = range(5)
+LIVE_FIRST, LIVE_LAST, LIVE_TOTAL, LIVE_START, LIVE_LABELS, LIVE_LABEL = range(6)
 # Answers.
 NO, YES, UNASKED = range(3)
 

@@ -31,9 +31,12 @@ from ostinato.sql.kernels.layout import (
     FOUND,
     FRAME_WORDS,
     FRAMES_FULL,
+    FROM_FIRST,
     FUNCTION,
+    INWARDS,
     LEAST,
     LIVE_FIRST,
+    LIVE_LABEL,
     LIVE_LABELS,
     LIVE_LAST,
     LIVE_START,
@@ -43,9 +46,11 @@ from ostinato.sql.kernels.layout import (
     MOST_TRIED,
     NO,
     OF_FLOATS,
+    ONWARDS,
     PARTITION,
     PATH_FULL,
     PAUSED,
+    SET,
     START,
     STATE,
     SUM,
@@ -125,6 +130,45 @@ def _add(fingerprint: Any, value: int) -> Any:
 
 
 @subroutine(uint64(SEARCH, int64, int64, int64, uint64))
+def _add_label(search: Search, place: int, depth: int, base: int, found: Any) -> Any:
+    """The variable of the row at a place in the match; before the match, and not taken yet, differ from all."""
+    if place < 0:
+        return _add(found, -1)
+    return _add(found, search.variables[search.frames[base + place + 1, STATE]] if place < depth else -2)
+
+
+@subroutine(uint64(SEARCH, int64, int64, int64, uint64))
+def _add_last_labels(search: Search, depth: int, base: int, count: int, found: Any) -> Any:
+    """The variables of the last rows, as many as there are of so many."""
+    search.state[BUDGET] -= max(0, min(count, depth)) >> 3
+    for back in range(min(count, depth)):
+        found = _add_label(search, depth - 1 - back, depth, base, found)
+    return _add(found, min(count, depth))
+
+
+@subroutine(uint64(SEARCH, int64, int64, int64, uint64))
+def _add_labels(search: Search, place: int, depth: int, base: int, found: Any) -> Any:
+    """What CLASSIFIER at a place of programs may say from here on."""
+    frames, sets = search.frames, search.members.shape[0]
+    chosen, inwards, onwards = search.places[place, SET], search.places[place, INWARDS], search.places[place, ONWARDS]
+    if search.places[place, FROM_FIRST]:
+        known = depth if chosen < 0 else frames[base + depth, FRAME_WORDS + chosen]
+        found = _add(found, min(known, inwards + 1))
+        if inwards < known:
+            at = inwards if chosen < 0 else frames[base + inwards, FRAME_WORDS + sets + chosen]
+            return _add_label(search, at + onwards, depth, base, found)
+    elif chosen < 0:
+        return _add_last_labels(search, depth, base, inwards - onwards, found)
+    else:
+        known = frames[base + depth, FRAME_WORDS + chosen]
+        found = _add(found, min(known, inwards + 1))
+        for back in range(min(known, inwards + 1)):
+            at = frames[base + known - 1 - back, FRAME_WORDS + sets + chosen]
+            found = _add_label(search, at + onwards, depth, base, found)
+    return _add_last_labels(search, depth, base, -onwards, found)
+
+
+@subroutine(uint64(SEARCH, int64, int64, int64, uint64))
 def _fingerprint(search: Search, start: int, depth: int, base: int, seed: Any) -> Any:
     """Of a state before a row, and what conditions after it may read."""
     frames, live = search.frames, search.live
@@ -137,8 +181,9 @@ def _fingerprint(search: Search, start: int, depth: int, base: int, seed: Any) -
         if kind == LIVE_START:
             found = _add(found, start)
         elif kind == LIVE_LABELS:
-            for row in range(depth):
-                found = _add(found, search.variables[frames[base + row + 1, STATE]])
+            found = _add_last_labels(search, depth, base, depth, found)
+        elif kind == LIVE_LABEL:
+            found = _add_labels(search, what, depth, base, found)
         elif kind == LIVE_TOTAL:
             count_at = FRAME_WORDS + 2 * sets + what
             found = _add(_add(found, frames[frame, count_at]), frames[frame, count_at + totals])
@@ -171,6 +216,8 @@ def _known_to_fail(search: Search, start: int, depth: int, base: int, insert: bo
         if 2 * counts[0] > failed.shape[0]:
             failed[:] = 0
             counts[0] = 0
+            if search.state[TRIED] > failed.shape[0]:  # there may be more room: come back for it
+                search.state[BUDGET] = -1
             slot = np.int64(one) & mask
         failed[slot, 0], failed[slot, 1] = one, other
         counts[0] += 1
@@ -232,6 +279,9 @@ def _search_partition(search: Search, partition: int) -> int:
             _begin(search, base)
             frames[base, STATE], frames[base, CURSOR] = first, ends[first]
         while True:
+            if state[BUDGET] < 0 or state[TRIED] > state[MOST_TRIED]:
+                attempts[partition, DEPTH] = depth
+                return TOO_LONG if state[TRIED] > state[MOST_TRIED] else PAUSED
             frame = base + depth
             at = frames[frame, STATE]
             cursor = frames[frame, CURSOR]
@@ -279,9 +329,6 @@ def _search_partition(search: Search, partition: int) -> int:
             state[BUDGET] -= 1
             if state[TRIED] > MEMORISE_AFTER and _known_to_fail(search, start, depth, base, False):
                 depth -= 1
-            if state[BUDGET] < 0:
-                attempts[partition, DEPTH] = depth
-                return TOO_LONG if state[TRIED] > state[MOST_TRIED] else PAUSED
         if depth == -1:
             attempts[partition, START], attempts[partition, DEPTH] = start + 1, -1
 

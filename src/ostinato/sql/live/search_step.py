@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,14 +40,23 @@ from ostinato.sql.live.bound_clause import BoundClause
 from ostinato.sql.live.partitions import Moved, Partitions
 from ostinato.sql.live.row_codes import RowCodes
 from ostinato.sql.live.text_order import Renumbered
-from ostinato.sql.runtime.find import STEPS_AT_ONCE, automaton_fields, new_state, settle
+from ostinato.sql.runtime.find import automaton_fields, new_state, settle
 from ostinato.sql.runtime.matches import MatchArrays, Matches
 from ostinato.sql.runtime.registers import Columns
-from ostinato.sql.runtime.search import ask, bad_value, frame_words, program_fields, texts_of, too_long
+from ostinato.sql.runtime.search import (
+    FIRST_FAILED,
+    STEPS_AT_ONCE,
+    ask,
+    bad_value,
+    frame_words,
+    go_on,
+    most_tried,
+    program_fields,
+    texts_of,
+    too_long,
+)
 
 NEVER = np.iinfo(np.int64).max
-_FIRST_FAILED = 1 << 12
-_MOST_FAILED = 1 << 22
 _MANY_TEXTS = 1 << 12
 _BY_ROW = ("ints", "floats", "int_nulls", "float_nulls")
 _PLACES = {"firsts": "needed", "lasts": "last", "ready": "ready", "begun": "begun", "bases": "base"}
@@ -77,7 +87,7 @@ class SearchStep:
             alive=all_states(automaton.states),
             state=new_state(bound.match),
             touched=np.zeros(0, np.int64),
-            failed=np.zeros((_FIRST_FAILED, 2), np.uint64),
+            failed=np.zeros((FIRST_FAILED, 2), np.uint64),
             counts=np.zeros(1, np.int64),
             allowed=np.zeros((0, automaton.states), np.uint8),
             **automaton_fields(bound.match, automaton),
@@ -177,17 +187,14 @@ class SearchStep:
             if status == TOO_LONG:
                 raise too_long(self.bound.automaton, search, limits)
             if status == PAUSED:
-                state[BUDGET] = STEPS_AT_ONCE
-                if search.failed.shape[0] < _MOST_FAILED:  # more room for what leads nowhere
-                    search.update(failed=np.zeros((4 * search.failed.shape[0], 2), np.uint64))
-                    search.counts[0] = 0
+                go_on(search)
             elif status == ASK:
                 state[ANSWER] = YES if self._ask(rows_of) else NO
             elif status == BAD_VALUE:
                 raise bad_value(self.bound.automaton, search)
             else:
                 settle(self.bound.match, status, search, arrays)
-            clock.check()
+            clock.check(partial(most_tried, self.bound.automaton, search))
         return arrays.result(self.bound.automaton, state)
 
     def _ask(self, rows_of: RowsOf) -> bool:

@@ -19,7 +19,7 @@ from ostinato.sql.kernels.layout import (
     GREATEST,
     LEAST,
     LIVE_FIRST,
-    LIVE_LABELS,
+    LIVE_LABEL,
     LIVE_LAST,
     LIVE_START,
     LIVE_TOTAL,
@@ -140,8 +140,9 @@ class ConditionParts:
             return self._loaded(p.LOAD_NUMBER, 0, "BIGINT")
         if isinstance(term, n.Navigation) and term.value.parts == (n.Classifier(),):
             place = self._navigation(term)
-            self._read_place(place)
-            self.reads.add(Read(LIVE_LABELS))
+            self.reads.add(Read(LIVE_LABEL, place))
+            if self.registers.places[place][3] > 0:  # it may be a row that is yet to come
+                self._read_place(place)
             return self._loaded(p.LOAD_LABEL, place, "VARCHAR")
         if isinstance(term, n.Aggregate) and term.plain and len(term.arguments) < 2:
             return self._total(term)

@@ -30,7 +30,7 @@ from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.matches import MatchArrays, Matches
 from ostinato.sql.syntax import nodes as n
 
-STEPS_AT_ONCE = 50_000_000  # between looks at the clock
+STEPS_AT_ONCE = 50_000_000  # of a walk, between looks at the clock
 _SKIPS = {"PAST LAST ROW": PAST_LAST, "NEXT ROW": TO_NEXT, "FIRST": TO_FIRST_OF, "LAST": TO_LAST_OF}
 
 

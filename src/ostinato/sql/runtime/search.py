@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from ostinato.sql.kernels.layout import (
     START,
     STATE,
     TOO_LONG,
+    TRIED,
     UNASKED,
     YES,
     Search,
@@ -37,7 +39,7 @@ from ostinato.sql.kernels.layout import (
 from ostinato.sql.kernels.search import search_rows
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.conditions import Conditions
-from ostinato.sql.runtime.find import STEPS_AT_ONCE, automaton_fields, new_state, reach_all, settle
+from ostinato.sql.runtime.find import automaton_fields, new_state, reach_all, settle
 from ostinato.sql.runtime.input import OrderedRows
 from ostinato.sql.runtime.live_reads import live_reads
 from ostinato.sql.runtime.matches import MatchArrays, Matches
@@ -47,8 +49,9 @@ from ostinato.sql.runtime.registers import Columns, Text
 from ostinato.sql.syntax import nodes as n
 
 _FIRST_FRAMES = 1024
-_FIRST_FAILED = 1 << 12
+FIRST_FAILED = 1 << 12
 _MOST_FAILED = 1 << 22
+STEPS_AT_ONCE = 1_000_000  # of a search, between looks at the clock
 
 
 def texts_of(conditions: Conditions, automaton: Automaton) -> set[str]:
@@ -118,7 +121,7 @@ def search_matches(
     bounds = rows.bounds
     ids, alive = _reachable(automaton, codes, allowed, bounds)
     state = new_state(match)
-    state[CLOSED], state[ANSWER], state[MOST_TRIED] = 1, UNASKED, limits.steps
+    state[CLOSED], state[ANSWER], state[MOST_TRIED], state[BUDGET] = 1, UNASKED, limits.steps, STEPS_AT_ONCE
     arrays = MatchArrays(codes.size, limits)
     count = bounds.size - 1
     attempts = np.zeros((count, 3), np.int64)
@@ -141,7 +144,7 @@ def search_matches(
         rooms=np.array([_FIRST_FRAMES], np.int64),
         frames=np.zeros((_FIRST_FRAMES, frame_words(conditions)), np.int64),
         float_frames=np.zeros((_FIRST_FRAMES, len(conditions.registers.totals)), np.float64),
-        failed=np.zeros((_FIRST_FAILED, 2), np.uint64),
+        failed=np.zeros((FIRST_FAILED, 2), np.uint64),
         counts=np.zeros(1, np.int64),
         **automaton_fields(match, automaton),
         **program_fields(conditions, automaton, columns),
@@ -150,20 +153,17 @@ def search_matches(
     while (status := search_rows(search)) != DONE:
         if status == FRAMES_FULL:
             _more_frames(search, limits)
-        elif status in (PAUSED, TOO_LONG):
-            if status == TOO_LONG:
-                raise too_long(automaton, search, limits)
-            state[BUDGET] = STEPS_AT_ONCE
-            if search.failed.shape[0] < _MOST_FAILED:  # more room for what leads nowhere
-                search.update(failed=np.zeros((4 * search.failed.shape[0], 2), np.uint64))
-                search.counts[0] = 0
+        elif status == TOO_LONG:
+            raise too_long(automaton, search, limits)
+        elif status == PAUSED:
+            go_on(search)
         elif status == ASK:
             state[ANSWER] = YES if ask(match, automaton, conditions, rows, search) else NO
         elif status == BAD_VALUE:
             raise bad_value(automaton, search)
         else:
             settle(match, status, search, arrays)
-        clock.check()
+        clock.check(partial(most_tried, automaton, search))
     return arrays.result(automaton, state)
 
 
@@ -207,6 +207,21 @@ def ask(
     output = Output(match, rows, matches, np.zeros(1, np.int64), np.array([depth], np.int64), False)
     (answer,) = Measures(output).evaluate([conditions.asked[int(search.state[ASKED])]])
     return bool(answer.cast(pa.bool_())[0].as_py())
+
+
+def go_on(search: Search) -> None:
+    """For so many steps; with more room for what leads nowhere, where one match needs it."""
+    search.state[BUDGET] = STEPS_AT_ONCE
+    room = search.failed.shape[0]
+    if search.state[TRIED] > room and room < _MOST_FAILED:
+        search.update(failed=np.zeros((4 * room, 2), np.uint64))
+        search.counts[0] = 0
+
+
+def most_tried(automaton: Automaton, search: Search) -> str:
+    """Where the time goes."""
+    name = automaton.variables[int(np.argmax(search.tried))]
+    return f", most of it for the condition of {name}" if search.tried.any() else ""
 
 
 def too_long(automaton: Automaton, search: Search, limits: SqlLimits) -> LimitError:

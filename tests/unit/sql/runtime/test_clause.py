@@ -47,6 +47,33 @@ def test_conditions_on_the_match_that_always_fail_are_tried_once_from_each_state
     assert rows(clause, table, SqlLimits(steps=1_000_000)) == []
 
 
+@pytest.mark.parametrize(
+    "condition",
+    ["CLASSIFIER(U) = 'Q'", "CLASSIFIER(A) = 'Q'", "PREV(CLASSIFIER()) = 'Q'", "LAST(CLASSIFIER(U), 1) = 'Q'",
+     "NEXT(CLASSIFIER(A)) = 'Q'", "FIRST(CLASSIFIER(U), 2) = 'Q'", "PREV(LAST(CLASSIFIER(A), 1), 2) = 'Q'"],
+)  # fmt: skip
+def test_conditions_on_the_names_of_rows_are_too(condition: str) -> None:
+    clause = f"ORDER BY ts MEASURES COUNT(*) AS n PATTERN ((A | B)+ C) SUBSET U = (A, B) DEFINE C AS {condition}"
+    assert rows(clause, numbers(100), SqlLimits(steps=200_000)) == []
+
+
+def test_the_limits_hold_where_names_of_rows_are_read_at_once() -> None:
+    # What is asked of DuckDB may depend on the names of all rows, so nothing can be remembered.
+    condition = "C AS string_agg(CLASSIFIER(), '') = 'Q'"
+    clause = f"ORDER BY ts MEASURES COUNT(*) AS n PATTERN ((A | B)+ C) DEFINE {condition}"
+    with pytest.raises(LimitError, match="the condition of C"):
+        rows(clause, numbers(40), SqlLimits(steps=300))
+    with pytest.raises(LimitError, match="longer than the limit, most of it for the condition of C"):
+        rows(clause, numbers(40), SqlLimits(seconds=0.5))
+
+
+def test_the_limit_on_seconds_names_the_variable_that_is_expensive() -> None:
+    table = numbers(60, x=2.0 ** -np.arange(60))
+    clause = "ORDER BY ts MEASURES COUNT(*) AS n PATTERN ((A | B)+ C) DEFINE A AS SUM(A.x) > 0, C AS SUM(A.x) < 0"
+    with pytest.raises(LimitError, match="longer than the limit, most of it for the condition of C"):
+        rows(clause, table, SqlLimits(seconds=0.5))
+
+
 def test_too_many_sets_of_states_are_computed_row_by_row() -> None:
     # Read backwards, the automaton would have to remember which of the last 18 rows are B: 2 ** 18 sets.
     random = np.random.default_rng(3)
