@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import wraps
 from threading import RLock
 from typing import Any, TypeVar, cast
@@ -18,7 +19,7 @@ from ostinato.core.reorder import ReleasedRows, SingleRow
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front, PlainRows
-from ostinato.patterns.live.matches import Answers, LiveMatches
+from ostinato.patterns.live.matches import Answers, LiveMatches, QueryMatches
 from ostinato.patterns.live.snapshot import load_live, resume_live, save_live
 from ostinato.patterns.live.state import LiveState
 from ostinato.patterns.live.statistics import LiveStatistics
@@ -105,7 +106,7 @@ class LiveEngine(LiveState):
         Parameters
         ----------
         name
-            Of a query that was added, also of one that reached a limit.
+            Of a query that was added, also of one that was stopped.
         """
         if self.stopped.pop(name, None) is not None:
             return
@@ -248,7 +249,19 @@ class LiveEngine(LiveState):
 
     def _answer(self, answers: list[Answers]) -> LiveMatches:
         stopped, self._stopped_now = self._stopped_now, {}
+        if stopped:
+            answers = self._without(stopped, answers)
         return LiveMatches(answers, self.schemas, stopped)
+
+    def _without(self, stopped: Mapping[str, str], answers: list[Answers]) -> list[Answers]:
+        """Drop what queries completed before they were stopped: how much that is depends on how events are read."""
+        kept: list[QueryMatches] = []
+        for part in (part for answer in answers for part in answer.expand()):
+            if part.query not in stopped:
+                kept.append(part)
+            elif (stats := self.stopped.get(part.query)) is not None:
+                self.stopped[part.query] = replace(stats, matches=stats.matches - part.count)
+        return [Answers(sum(part.count for part in kept), lambda: kept)] if kept else []
 
     # -- time
 

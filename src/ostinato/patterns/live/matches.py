@@ -43,7 +43,7 @@ class LiveMatches:
         schemas: Callable[[], Mapping[str, pa.Schema]],
         stopped: Mapping[str, str],
     ) -> None:
-        """`stopped` are the queries that reached a limit of their own in this push, and why."""
+        """`stopped` are the queries that this push stopped, and why."""
         self._answers, self._schemas, self.stopped = answers, schemas, stopped
 
     @cached_property

@@ -16,7 +16,7 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.reorder import ReleasedRows, SingleRow
-from ostinato.errors import LimitError
+from ostinato.errors import DataError, LimitError
 from ostinato.patterns.live.deadlines import Deadlines
 from ostinato.patterns.live.matches import Answers, QueryMatches
 from ostinato.patterns.live.statistics import QueryStatistics
@@ -24,7 +24,7 @@ from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.matches import Matches
 from ostinato.patterns.runtime.single_events import SingleEvents
 
-Stop = Callable[[str, LimitError], None]
+Stop = Callable[[str, LimitError | DataError], None]
 MOST_NUMBERS = 1 << 12  # of a query, for which the wake index has codes
 _FEW_WOKEN, _SMALL_BATCH = 16, 1 << 12  # rows that are read one by one, of a batch of so many
 _MOST_PRECEDING = 4  # NOTs at the start, each of which doubles what an event may be
@@ -44,7 +44,8 @@ def may_sleep(engine: Engine) -> bool:
 
 
 class SeparateQueries:
-    """Engines by name. One that reaches a limit is given to `stop`, and the others go on."""
+    """Engines by name. One that reaches a limit, or that an event does not fit, is given to `stop`, and the
+    others go on."""
 
     def __init__(self, clock: Clock | None, stop: Stop) -> None:
         self.engines: dict[str, Engine] = {}
@@ -214,7 +215,7 @@ class SeparateQueries:
         begun = time.perf_counter()
         try:
             table = call(name, self.engines[name])
-        except LimitError as error:
+        except (LimitError, DataError) as error:
             self._stop(name, error)
             return ()
         self._note(name)

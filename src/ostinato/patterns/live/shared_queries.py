@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,12 +13,13 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import Clock
 from ostinato.core.events import StreamColumns
+from ostinato.core.expressions import Attribute, Variable
 from ostinato.core.jit import prefetch
 from ostinato.core.jit.array_struct import StructList
 from ostinato.core.reorder import ReleasedRows, write_out
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.core.window_bounds import first_beyond
-from ostinato.errors import LimitError
+from ostinato.errors import DataError, LimitError
 from ostinato.patterns.kernels import live, live_layout, protocol
 from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.live_layout import SharedState
@@ -41,7 +42,7 @@ _FEW_NODES = 1024  # of a query at first: those that are in use should be in the
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 _MOST_NUMBERS = 1 << 12  # of one query
 _COUNTERS = ("reads", "steps", "matches")
-Stop = Callable[[str, LimitError], None]
+Stop = Callable[[str, LimitError | DataError], None]
 Values = Callable[[Sequence[str]], Sequence[Any]]  # of an event, by name
 _ROWS_PER_QUERY = 64  # kept rows for each query, before looking for unneeded ones pays
 
@@ -60,7 +61,8 @@ def is_shareable(engine: Engine) -> bool:
 
 
 class SharedQueries:
-    """Queries by number. A query that reaches a limit of its own is given to `stop`, and the others go on.
+    """Queries by number. A query that reaches a limit of its own, or whose answer cannot be computed, is given to
+    `stop`, and the others go on.
 
     Queries that have engines of their own may be watched: `woken` says then which events they have to read.
     """
@@ -72,6 +74,7 @@ class SharedQueries:
         self.frames = Frames(schema, clock)
         self.engines: dict[int, Engine] = {}  # replaced, not changed: matches that were given read it later
         self._names: dict[int, str] = {}  # so is this
+        self._computing: set[int] = set()  # those with SELECTs that may fail on a value
         self.history = History(pa.schema([]))
         self._seconds = 0.0
         self._fewest = 1 << 62  # matches at once that some query may have
@@ -108,6 +111,8 @@ class SharedQueries:
         _make_room(matcher, _FEW_MATCHES)
         self.index.add(number, engine.compiled, engine.stream.encoder)
         self.engines, self._names = self.engines | {number: engine}, self._names | {number: name}
+        if any(not isinstance(item.expr, Attribute | Variable) for item in engine.compiled.query.items or ()):
+            self._computing.add(number)
         return number
 
     def watch(self, name: str, engine: Engine, *, newest: int = protocol.FOREVER) -> int:
@@ -140,11 +145,12 @@ class SharedQueries:
         """Let a query read events that came before, alone, so that it stands where the others do; returns the tick of
         the last of them that a match may have begun with."""
 
-        def fail(name: str, error: LimitError) -> None:
+        def fail(name: str, error: LimitError | DataError) -> None:
             raise error
 
         alone = SharedQueries(self.schema, self.columns, self.frames.clock, fail)
         number = alone.add("past", engine)
+        alone._computing.clear()  # its matches are not given
         alone.frames.continue_to(self.frames, past.rows)
         alone.follow_keys()
         alone.read(past)
@@ -154,6 +160,7 @@ class SharedQueries:
         self.index.remove(number)
         self.watched.pop(number, None)
         self._slots.pop(number, None)
+        self._computing.discard(number)
         self.engines = {other: engine for other, engine in self.engines.items() if other != number}
         self._names = {other: name for other, name in self._names.items() if other != number}
         self._free.append(number)
@@ -243,8 +250,9 @@ class SharedQueries:
         found = self._run(lambda row: lambda names: [values[name] for name in names])
         if self._may_hold_last:
             self.history.add(position, tuple([values[name] for name in self.history.names]))
-            self._prune()
         answers = self._answers(found) if found is not None else []
+        if self._may_hold_last:
+            self._prune()
         self._seconds += time.perf_counter() - begun
         return answers
 
@@ -255,15 +263,28 @@ class SharedQueries:
         history, engines, names = self.history.frozen(), self.engines, self._names
         keys = {number: engines[number].stream.keys for number in engines} if self.frames.keys else {}
 
-        def expand() -> list[QueryMatches]:
-            parts: list[QueryMatches] = []
+        def parts() -> Iterator[tuple[int, QueryMatches]]:
             for number, matches in found.by_query():
                 engine, given = engines[number], (matches, history, keys.get(number))
                 table, rows = partial(engine.table_of, *given), partial(engine.rows_of, *given)
-                parts.append(QueryMatches(names[number], len(matches), table, rows))
-            return parts
+                yield number, QueryMatches(names[number], len(matches), table, rows)
 
-        return [Answers(len(found), expand)]
+        if self._computing and not self._computing.isdisjoint({*found.queries.tolist(), *found.chunks}):
+            computed = [
+                part for number, part in parts() if number not in self._computing or self._compute(number, part)
+            ]
+            return [Answers(sum(part.count for part in computed), lambda: computed)]
+        return [Answers(len(found), lambda: [part for _, part in parts()])]
+
+    def _compute(self, number: int, part: QueryMatches) -> bool:
+        """Look whether what a query asks for can be computed; if not, the query is stopped."""
+        try:
+            part.table()
+        except DataError as error:
+            self.state.matches[number] -= part.count
+            self.stop(self._names[number], error)
+            return False
+        return True
 
     def advance(self, tick: int) -> None:
         """Time has reached a tick: forget what has expired, if nothing was read since."""

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.core.clock import MAX_TICK
 from ostinato.core.events import StreamColumns
 from ostinato.core.reorder import ReleasedRows
-from ostinato.errors import LimitError, OstinatoError
+from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
 from ostinato.patterns.limits import Limits
@@ -38,7 +38,7 @@ class LiveState:
         self.engines: dict[str, Engine] = {}
         self.numbers: dict[str, int] = {}  # of those that run together
         self.stopped: dict[str, QueryStatistics] = {}
-        self.errors: dict[str, LimitError] = {}  # that stopped queries in this process
+        self.errors: dict[str, LimitError | DataError] = {}  # that stopped queries in this process
         self._stopped_now: dict[str, str] = {}  # by the push at hand
         self.front: Front | None = None
         self._plain: PlainRows | None = None
@@ -63,8 +63,9 @@ class LiveState:
         elif (number := self.separate.remove(name)) is not None:
             self.shared.remove(number)
 
-    def _stop(self, name: str, error: LimitError) -> None:
-        """A query has reached a limit of its own."""
+    def _stop(self, name: str, error: LimitError | DataError) -> None:
+        """A query has reached a limit of its own, or an event does not fit it."""
+        error = error.replace(reason=f"{name}: {error.reason}") if isinstance(error, DataError) else error
         self.errors[name] = error
         self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
         self._stopped_now[name] = str(error)

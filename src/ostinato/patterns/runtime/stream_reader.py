@@ -222,8 +222,9 @@ class StreamReader(EngineState):
             matches = self.distinct.only_new(matches, self.compiled.alike)
         if self.first is not None and len(matches):
             matches = self._take_first(self.first, matches)
+        table = self._table(matches)
         self.matches += len(matches)
-        return self._table(matches)
+        return table
 
     def _take_first(self, first: FirstMatches, matches: Matches) -> Matches:
         """Those within LIMIT; partitions that have reached it are dropped."""

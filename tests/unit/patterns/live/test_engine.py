@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from threading import Thread
 from typing import Any
 
@@ -336,3 +336,51 @@ def test_a_stopped_query_is_not_run_again_in_the_same_batch(monkeypatch: pytest.
     rows = [event("A", 1)] * 6 + [event("B", 1), event("C", 1)] + [event("A", 1), event("B", 1)] * 20
     assert live.push([*rows, *([event("D", 1)] * 64)]).counts() == {"pair": 20}
     assert live.queries == ["pair"]
+
+
+GOOD = ost.cel("A AS x")
+
+
+def refusals(live: Any, batches: list[Any]) -> list[tuple[dict[str, int], dict[str, str]]]:
+    return [(matches.counts(), dict(matches.stopped)) for matches in map(live.push, batches)]
+
+
+@pytest.mark.parametrize("form", [lambda each: each, lambda each: [each], lambda each: pa.Table.from_pylist([each])])
+@pytest.mark.parametrize(
+    ("query", "values", "reason"),
+    [
+        ("A AS x FILTER CAST(x.s AS INT) > 3", ["7", "q", "8"], "row 1: bad: 'q' cannot be cast to int"),
+        ("SELECT CAST(x.s AS INT) AS s WHERE A AS x", ["7", "q", "8"], "bad: 'q' cannot be cast to int"),
+        ("SELECT x.s * x.s AS s WHERE A AS x", [7, 2**62, 8], "bad: a value of `s` is too large"),
+        ("SELECT x.s * x.s AS s WHERE A AS x LIMIT 5", [7, 2**62, 8], "bad: a value of `s` is too large"),
+    ],
+)
+def test_an_event_that_does_not_fit_one_query_stops_that_one(
+    form: Callable[[Any], Any], query: str, values: list[Any], reason: str
+) -> None:
+    live = ost.engine({"bad": ost.cel(query), "good": GOOD})
+    first, second, third = refusals(live, [form(event("A", ts, s=value)) for ts, value in enumerate(values)])
+    assert first == ({"bad": 1, "good": 1}, {}) and third == ({"good": 1}, {})
+    assert second[0] == {"good": 1} and reason in second[1]["bad"] and live.queries == ["good"]
+    stats = live.stats()
+    assert stats.events == 3 and stats.queries["good"].matches == 3 and stats.queries["bad"].matches == 1
+    assert stats.queries["bad"].stopped == second[1]["bad"]
+    other = ost.Engine.restore(live.snapshot())
+    assert other.stats().queries["bad"].stopped == second[1]["bad"] and other.push(form(event("A", 9, s=values[0])))
+
+
+def test_a_query_can_be_added_again_after_an_event_that_did_not_fit() -> None:
+    query = ost.cel("SELECT x.s * y.s AS s WHERE A AS x ; B AS y")
+    live = ost.engine({"bad": query})
+    (_, stopped), (counts, _) = refusals(live, [[event("A", 0, s=2**62), event("B", 1, s=2)], event("B", 2, s=1)])
+    assert list(stopped) == ["bad"] and not counts and not live.queries
+    live.add("bad", query, since=[event("A", 0, s=2**62), event("B", 1, s=2)])
+    assert live.push(event("B", 3, s=1)).to_arrow()["s"].to_pylist() == [2**62]
+
+
+def test_waiting_events_that_do_not_fit_stop_a_query_when_they_are_read() -> None:
+    live = ost.engine({"bad": ost.cel("A AS x FILTER CAST(x.s AS INT) > 3"), "good": GOOD}, lateness=2)
+    found = refusals(live, [event("A", 0, s="7"), event("A", 1, s="q"), event("A", 9, s="8")])
+    assert [counts for counts, _ in found] == [{}, {}, {"good": 2}]
+    assert [list(stopped) for _, stopped in found] == [[], [], ["bad"]]
+    assert live.flush().counts() == {"good": 1}
