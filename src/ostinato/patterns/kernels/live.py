@@ -37,6 +37,7 @@ from ostinato.patterns.kernels.live_layout import (
     WAKES_OTHER,
     SharedState,
 )
+from ostinato.patterns.kernels.live_windows import find_bound
 from ostinato.patterns.kernels.match import read_event
 from ostinato.patterns.kernels.protocol import (
     AT,
@@ -93,7 +94,11 @@ def add_pair(live: SharedState, query: int, row: int, code: int, used: int) -> i
     if idle >= 0:
         if code & STARTS:
             live.newest[query] = live.ticks[live.frames[query, TICK_FRAME], row]
-        elif live.newest[query] < live.lows[idle, row]:
+        elif live.newest[query] < (
+            live.lows[idle, row]
+            if idle < len(live.lows)
+            else find_bound(live, idle, live.ticks[live.frames[query, TICK_FRAME], row])
+        ):
             return used
     live.pair_queries[used], live.pair_events[used] = query, row << ROW_SHIFT | code
     return used + 1
@@ -158,6 +163,7 @@ def run_query(live: SharedState, number: int) -> int:
     state = live.queries[number]
     cursor, events, positions = state.cursor, live.events, live.positions
     keys, ticks, lows = live.keys, live.ticks, live.lows
+    few = len(lows)
     key_frame, tick_frame, low_frame, idle_frame = (
         live.frames[number, KEY_FRAME],
         live.frames[number, TICK_FRAME],
@@ -174,9 +180,15 @@ def run_query(live: SharedState, number: int) -> int:
     while at < end:
         row, code = events[at] >> ROW_SHIFT, events[at] & CODE_MASK
         idles = code & ONLY_STARTS and idle_frame >= 0 and at + 1 < end
-        if idles and lows[idle_frame, events[at + 1] >> ROW_SHIFT] > ticks[tick_frame, row]:
-            at += 1  # what begins here has expired when the query reads the next event
-            continue
+        if idles:
+            following = events[at + 1] >> ROW_SHIFT
+            if idle_frame < few:
+                low = lows[idle_frame, following]
+            else:
+                low = find_bound(live, idle_frame, ticks[tick_frame, following])
+            if low > ticks[tick_frame, row]:
+                at += 1  # what begins here has expired when the query reads the next event
+                continue
         if key_frame >= 0:
             key = keys[key_frame, row]
             if key < 0:
@@ -186,11 +198,13 @@ def run_query(live: SharedState, number: int) -> int:
                 cursor[AT], live.cursor[NEEDED_FOR] = at, key
                 status = NEED_KEYS
                 break
+        low = FOREVER
         if window == EVENT_WINDOW:
             tick = ticks[tick_frame, row]
             low = tick - width + 1
         elif window != NO_WINDOW:
-            tick, low = ticks[tick_frame, row], lows[low_frame, row]
+            tick = ticks[tick_frame, row]
+            low = lows[low_frame, row] if low_frame < few else find_bound(live, low_frame, tick)
         status = read_event(state, at, key, code >> FLAG_BITS, positions[row], tick, low)
         if status != DONE:
             break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ostinato.core.arrays import Int32, Int64
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.jit.array_struct import ArrayStruct, Field, StructField, StructsField
 from ostinato.patterns.kernels.layout import DirectState
 
@@ -47,14 +47,19 @@ class SharedState(ArrayStruct):
     queries = StructsField(DirectState, "the state of each query")
     wake = StructField(WakeTables, "which of them an event wakes")
     frames = Field[Int32](
-        np.int32, 2, "per query: its rows of `keys`, `ticks`, `lows`, and of `lows` again", constant=True
+        np.int32, 2, "per query: its rows of `keys`, `ticks`, `reaches`, and of `reaches` again", constant=True
     )
     idle = Field[Int32](np.int32, 1, "per query: the last of its frames, which is looked at most", constant=True)
     types = Field[Int32](np.int32, 1, "per event: the number of its type; 0: one that no query names", constant=True)
     classes = Field[Int32](np.int32, 2, "per feature and event: its class", constant=True)
     keys = Field[Int32](np.int32, 2, "per frame and event: its partition; -1: in none", constant=True)
     ticks = Field[Int64](np.int64, 2, "per frame and event: where it stands along the window", constant=True)
-    lows = Field[Int64](np.int64, 2, "per frame and event: the lowest tick in one window with it", constant=True)
+    lows = Field[Int64](np.int64, 2, "per window, of the first few, and event: the lowest tick in it", constant=True)
+    reaches = Field[Int64](np.int64, 1, "per window: how many ticks it reaches back; -1: `widths` says", constant=True)
+    widths = Field[Float64](np.float64, 1, "per window: its nanoseconds, where ticks are floats", constant=True)
+    bounded = Field[Int64](np.int64, 1, "per window over floats: the last tick whose bound was worked out")
+    bounds = Field[Int64](np.int64, 1, "and that bound")
+    bits = Field[Int64](np.int64, 1, "room for one number, to see it as a float")
     positions = Field[Int64](np.int64, 1, "per event: its position in the stream", constant=True)
     cursor = Field[Int64](np.int64, 1, "where to go on")
     newest = Field[Int64](np.int64, 1, "per query: the tick of the last event that a match may have begun with")

@@ -5,23 +5,24 @@ Queries with the same PARTITION BY share their keys, and those with the same win
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import Int32, Int64
+from ostinato.core.arrays import Float64, Int32, Int64
 from ostinato.core.clock import Clock
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.jit import array, kernel, view
 from ostinato.core.jit.types import int32, int64, void
-from ostinato.core.window_bounds import lower_bound_function, lower_bounds
+from ostinato.core.window_bounds import lower_bound_function, lower_bounds, whole_reach
 from ostinato.patterns.kernels import live_layout, protocol
 from ostinato.patterns.runtime.bound_query import BoundQuery
 
 TIME, PLACE = "time", "place"
+_FEW_WINDOWS = 8  # whose bounds are worked out for all events of a batch, which is faster than one by one
 Ruler = str | int  # TIME, PLACE, or the number of the key frame in which events are counted
 
 
@@ -84,7 +85,7 @@ class Placed:
 
     keys: Int32
     ticks: Int64
-    lows: Int64
+    lows: Int64  # of the first few windows
 
 
 class Frames:
@@ -96,30 +97,40 @@ class Frames:
         self.keys: list[KeyFrame] = []
         self.rulers: list[Ruler] = []
         self._lows: list[tuple[int, float]] = []  # a place among rulers, and how far back a window reaches
-        self._low_of: list[Callable[[int], int]] = []
-        self._last_lows: list[int] = []
+        self._last: list[int | None] = []  # per ruler: where the last event stands, or what time has reached
 
-    @property
-    def low_count(self) -> int:
-        return len(self._lows)
+    def reaches(self) -> tuple[Int64, Float64]:
+        """How far back each window reaches: in ticks, or where it is -1, in nanoseconds."""
+        reaches = [self._reach(ruler, amount) for ruler, amount in self._lows]
+        return np.array(reaches, np.int64), np.array([amount for _, amount in self._lows], np.float64)
+
+    def _reach(self, ruler: int, amount: float) -> int:
+        if self.rulers[ruler] == PLACE:
+            return int(amount) - 1
+        assert self.clock is not None
+        reach = whole_reach(self.clock, amount)
+        return -1 if reach is None else reach
 
     def lowest(self, number: int) -> int:
         """The lower bound of the last event, in one frame; -1: where no such bound is."""
-        return self._last_lows[number] if 0 <= number < len(self._last_lows) else protocol.FOREVER
+        if number < 0:
+            return protocol.FOREVER
+        ruler, amount = self._lows[number]
+        last = self._last[ruler]
+        return protocol.FOREVER if last is None else self._low(ruler, amount, last)
 
     def advance(self, tick: int) -> bool:
         """Time has reached a tick; returns whether bounds along time have moved since the last event."""
-        moved = False
-        for number, (ruler, _) in enumerate(self._lows):
-            if self.rulers[ruler] == TIME and number < len(self._last_lows):
-                low = self._low_of[number](tick)
-                moved |= low > self._last_lows[number]
-                self._last_lows[number] = max(low, self._last_lows[number])
-        return moved
+        if TIME not in self.rulers:
+            return False
+        ruler = self.rulers.index(TIME)
+        last = self._last[ruler]
+        self._last[ruler] = tick if last is None else max(tick, last)
+        return last is None or tick > last
 
     def restart(self, read: int) -> None:
         """Go on where so many events have been placed; keys are new, and bounds are not known."""
-        self.read, self._last_lows = read, [protocol.FOREVER] * len(self._lows)
+        self.read, self._last = read, [None] * len(self.rulers)
         for frame in self.keys:
             frame.table, frame.counts = KeyTable(), np.zeros(0, np.int64)
 
@@ -168,19 +179,19 @@ class Frames:
     def _low_frame(self, ruler: int, amount: float) -> int:
         if (ruler, amount) not in self._lows:
             self._lows.append((ruler, amount))
-            self._low_of.append(self._low_function(ruler, amount))
         return self._lows.index((ruler, amount))
 
     def _ruler(self, ruler: Ruler) -> int:
         if ruler not in self.rulers:
             self.rulers.append(ruler)
+            self._last.append(None)
         return self.rulers.index(ruler)
 
-    def _low_function(self, ruler: int, amount: float) -> Callable[[int], int]:
+    def _low(self, ruler: int, amount: float, tick: int) -> int:
         if self.rulers[ruler] == PLACE:
-            return lambda tick: tick - int(amount) + 1
+            return tick - int(amount) + 1
         assert self.clock is not None
-        return lower_bound_function(self.clock, amount)
+        return lower_bound_function(self.clock, amount)(tick)
 
     def place(self, rows: pa.Table) -> Placed:
         """Where rows stand, which come next in the stream."""
@@ -198,16 +209,17 @@ class Frames:
             else:
                 assert isinstance(ruler, int)
                 ticks[number] = self.keys[ruler].count(keys[ruler])
-        lows = np.empty((len(self._lows), count), np.int64)
-        for number, (place, amount) in enumerate(self._lows):
-            if self.rulers[place] == PLACE:
-                lows[number] = ticks[place] - (int(amount) - 1)
+        few = self._lows[:_FEW_WINDOWS]
+        lows = np.empty((len(few), count), np.int64)
+        for number, (ruler, amount) in enumerate(few):
+            if self.rulers[ruler] == PLACE:
+                lows[number] = ticks[ruler] - (int(amount) - 1)
             else:
                 assert self.clock is not None
-                lows[number] = lower_bounds(self.clock, ticks[place], amount)
+                lows[number] = lower_bounds(self.clock, ticks[ruler], amount)
         self.read += count
         if count:
-            self._last_lows = lows[:, -1].tolist()
+            self._last = ticks[:, -1].tolist()
         return Placed(keys, ticks, lows)
 
     def place_one(self, values: Mapping[str, Any], tick: int, out: Placed) -> None:
@@ -223,7 +235,5 @@ class Frames:
                 if ruler == TIME
                 else self.keys[int(ruler)].count_one(int(out.keys[int(ruler), 0]))
             )
-        for number, (place, _) in enumerate(self._lows):
-            out.lows[number, 0] = self._low_of[number](int(out.ticks[place, 0]))
-        self._last_lows = out.lows[:, 0].tolist()
+        self._last = out.ticks[:, 0].tolist()
         self.read += 1

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.core.clock import Clock
+from ostinato.core.clock import MAX_TICK, Clock
 from ostinato.core.events import StreamColumns
 from ostinato.core.expressions import Attribute, Variable
 from ostinato.core.jit import prefetch
@@ -85,7 +85,9 @@ class SharedQueries:
         self._frames_of: list[tuple[int, int, int, int]] = []
         self._nobody = DirectState.blank()
         self._stale = True
-        self.state = SharedState.blank(wake=self.index.tables, cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64))
+        self.state = SharedState.blank(
+            wake=self.index.tables, cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64), bits=np.zeros(1, np.int64)
+        )
 
     def add(self, name: str, engine: Engine, past: ReleasedRows | None = None) -> int:
         """Begin to run a query, as if it had read the `past` before; returns its number."""
@@ -191,10 +193,13 @@ class SharedQueries:
                 events=np.empty(room, np.int64),
             )
         frames = self.frames
+        reaches, widths = frames.reaches()
+        bounded = np.full(len(reaches), MAX_TICK)  # as a float that is NaN, which no time is
+        state.update(reaches=reaches, widths=widths, bounded=bounded, bounds=np.zeros(len(reaches), np.int64))
         self._one = Placed(
             np.zeros((len(frames.keys), 1), np.int32),
             np.zeros((len(frames.rulers), 1), np.int64),
-            np.zeros((frames.low_count, 1), np.int64),
+            np.zeros((0, 1), np.int64),
         )
         self._one_position = np.zeros(1, np.int64)
         self._classes = EventClasses(self.index, self.columns.type)
