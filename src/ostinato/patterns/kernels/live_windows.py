@@ -6,6 +6,8 @@ windows of queries that sleep cost nothing.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ostinato.core.jit import subroutine
@@ -18,26 +20,26 @@ NEARBY = 4  # floats at most between a guess and a bound
 
 
 @subroutine(float64(STATE, int64), inline=False)
-def float_of(live: SharedState, tick: int) -> float:
+def float_of(live: SharedState, tick: int) -> Any:
     """The float that a tick stands for."""
     live.bits[0] = tick ^ ((tick >> 63) & MOST)
     return live.bits.view(np.float64)[0]
 
 
 @subroutine(int64(STATE, float64), inline=False)
-def tick_of(live: SharedState, number: float) -> int:
+def tick_of(live: SharedState, number: float) -> Any:
     live.bits.view(np.float64)[0] = number + 0.0
     return live.bits[0] ^ ((live.bits[0] >> 63) & MOST)
 
 
 @subroutine(boolean(STATE, int64, float64), inline=False)
-def reaches(live: SharedState, tick: int, reached: float) -> bool:
+def reaches(live: SharedState, tick: int, reached: float) -> Any:
     """Whether a tick is not before a number of nanoseconds."""
     return np.rint(float_of(live, tick) * 1e9) >= reached
 
 
 @subroutine(int64(STATE, int64, float64), inline=False)
-def float_bound(live: SharedState, tick: int, width: float) -> int:
+def float_bound(live: SharedState, tick: int, width: float) -> Any:
     """As core/window_bounds.py has it for floats that are numbers of seconds."""
     last = float_of(live, tick)
     reached = np.rint(last * 1e9) - width
@@ -56,7 +58,7 @@ def float_bound(live: SharedState, tick: int, width: float) -> int:
 
 
 @subroutine(int64(STATE, int64, int64), inline=False)
-def find_bound(live: SharedState, frame: int, tick: int) -> int:
+def find_bound(live: SharedState, frame: int, tick: int) -> Any:
     """The lowest tick in one window with an event at `tick`."""
     reach = live.reaches[frame]
     if reach >= 0:
