@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
 from threading import RLock
@@ -16,6 +16,7 @@ from ostinato.core.engine_errors import stream_ended
 from ostinato.core.events import DEFAULT_TYPE, time_order, to_arrow, with_columns
 from ostinato.core.options import bad_option
 from ostinato.core.reorder import ReleasedRows, SingleRow
+from ostinato.core.stream_schema import align_rows
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front, PlainRows
@@ -92,7 +93,7 @@ class LiveEngine(LiveState):
 
     def _past(self, since: Any) -> ReleasedRows | None:
         events = self._as_rows(since)
-        rows = self._conform(to_arrow(since) if events is None else self._to_table(events))
+        rows = self._conform(to_arrow(since) if events is None else self._to_table(events), events or ())
         if not len(rows):
             return None
         assert self.front is not None
@@ -117,24 +118,38 @@ class LiveEngine(LiveState):
 
     # -- columns
 
-    def _bind(self, rows: pa.Table) -> Front:
-        """The first events set the columns."""
+    def _bind(self, rows: pa.Table, events: Sequence[Row]) -> Front:
+        """The first events set the columns; dicts also their order in tuples."""
         binding = self.options.binding
         names = {binding["type"] or DEFAULT_TYPE, *binding["order_by"], *self._attributes()}
-        return self.bind_to(with_columns(rows, names, time=binding["time"]), {}, {})
+        rows = with_columns(rows, names, time=binding["time"])
+        front = self.new_front(rows.schema)
+        front.check_times(rows)
+        front = self.bind_to(rows, {}, {})
+        front.names = _names(events) or front.names
+        return front
 
     def _attributes(self) -> set[str]:
         """What the queries read of events."""
         return set().union(*(required_attributes(engine.compiled.query) for engine in self.engines.values()))
 
-    def _conform(self, rows: pa.Table) -> pa.Table:
-        front = self.front or self._bind(rows)
+    def _conform(self, rows: pa.Table, events: Sequence[Row]) -> pa.Table:
+        """The rows with the columns of the stream; `events` are the same, if they came as dicts."""
+        front = self.front or self._bind(rows, events)
         if rows.num_columns and (schema := front.new_schema(rows.schema)) is not None:
+            aligned = align_rows(rows, schema)
+            front.check_times(aligned)
+            self._check_late(front, aligned)
+            self.check_schema(schema)
             front.migrate_schema(schema)
             self.shared.migrate_schema(schema)
             self.separate.migrate_schema(schema)
             self._plain = None
         return front.align(rows)
+
+    def _check_late(self, front: Front, rows: pa.Table) -> None:
+        if self.options.on_late == "raise" and (late := front.reorder.count_late(rows)):
+            raise late_error(late, len(rows))
 
     # -- events
 
@@ -146,7 +161,8 @@ class LiveEngine(LiveState):
         ----------
         batch
             One event as a dict, in which an attribute that is absent is NULL, or as a tuple in the order of the
-            stream's columns; a list of those; or a table (pyarrow, pandas, polars) with the columns of earlier ones.
+            first dict, or of the columns of the first table; a list of those; or a table (pyarrow, pandas, polars) with
+            the columns of earlier ones.
         """
         self._check_open()
         rows = self._as_rows(batch)
@@ -155,14 +171,15 @@ class LiveEngine(LiveState):
         front = self.front
         if front is not None and len(rows) <= _FEW_ROWS and (found := self._push_rows(front, rows)) is not None:
             return self._answer(found)
-        return self._answer(self._push_table(self._to_table(rows)))
+        return self._answer(self._push_table(self._to_table(rows), rows))
 
     def _to_table(self, rows: list[Row]) -> pa.Table:
         """Events by name; attributes that are absent are NULL, but the time is not."""
         front = self.front
         if rows:
-            absent = self._attributes() if front is None else [n for n in front.schema.names if n != front.columns.time]
-            rows = [dict.fromkeys(absent) | dict(rows[0]), *rows[1:]]
+            absent = self._attributes() if front is None else {*front.schema.names} - {front.columns.time}
+            names = _names(rows if front is None else rows[:1])
+            rows = [dict.fromkeys([*names, *sorted(absent - {*names})]) | dict(rows[0]), *rows[1:]]
         return to_arrow(list(map(dict, rows)))
 
     async def stream(
@@ -224,14 +241,13 @@ class LiveEngine(LiveState):
             )
         return found
 
-    def _push_table(self, batch: pa.Table) -> list[Answers]:
+    def _push_table(self, batch: pa.Table, events: Sequence[Row] = ()) -> list[Answers]:
         if self.front is None and not batch.num_columns:
             return []
-        rows = self._conform(batch)
+        rows = self._conform(batch, events)
         assert self.front is not None
         reorder = self.front.reorder
-        if self.options.on_late == "raise" and (late_rows := reorder.count_late(rows)):
-            raise late_error(late_rows, len(rows))
+        self._check_late(self.front, rows)
         released, late = reorder.push(rows, np.arange(self.events, self.events + len(rows)))
         self.events += len(rows)
         if len(late):
@@ -355,6 +371,11 @@ class LiveEngine(LiveState):
         if self.front is not None:
             size = self.shared.history.kept.nbytes + self.front.reorder.rows.nbytes
         return LiveStatistics(self.events, self.late, size, queries)
+
+
+def _names(events: Sequence[Row]) -> list[str]:
+    """The attributes of events, as they come."""
+    return list(dict.fromkeys(name for event in events for name in event))
 
 
 async def _as_async(source: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator[Any]:

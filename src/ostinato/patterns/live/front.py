@@ -21,6 +21,7 @@ class Front:
 
     def __init__(self, schema: pa.Schema, columns: StreamColumns, lateness: int | None) -> None:
         self.schema, self.columns, self.lateness = schema, columns, lateness
+        self.names = schema.names  # of the values of a tuple
         self.clock = Clock.of(schema, columns.time) if columns.time is not None else None
         self.reorder = ReorderBuffer(self.clock, columns, schema, lateness)
 
@@ -33,14 +34,19 @@ class Front:
         self.schema = schema
         self.reorder.load(self.reorder.rows.cast(schema), self.reorder.positions)
 
+    def check_times(self, rows: pa.Table) -> None:
+        """Raise DataError where a row has no time."""
+        if self.clock is not None:
+            self.clock.ticks(rows[self.clock.column])
+
     def align(self, rows: pa.Table) -> pa.Table:
         return align_rows(rows, self.schema) if rows.num_columns else self.schema.empty_table()
 
     def name_values(self, event: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
-        """An event by name; a tuple has a value for each column."""
+        """An event by name; a tuple has a value for each name."""
         if isinstance(event, Mapping):
             return event
-        names = self.schema.names
+        names = self.names
         if len(event) != len(names):
             reason = f"an event has {len(event)} values, and the stream has {len(names)} columns"
             raise DataError(reason, fix=f"give a value for each of {', '.join(names)}")

@@ -65,6 +65,7 @@ def save_live(live: LiveState) -> bytes:
     if live.front is not None and shared is not None:
         reorder = live.front.reorder
         meta |= {"watermark": int(reorder.watermark), "read": shared.frames.read, "frames": []}
+        meta["names"] = live.front.names
         tables |= {"schema": live.front.schema.empty_table(), "reorder": reorder.rows, "history": shared.history.kept}
         arrays |= {"reorder": reorder.positions, "history": shared.history.kept_positions}
         for place, frame in enumerate(shared.frames.keys):
@@ -88,6 +89,7 @@ def load_live(data: bytes, kind: type[L]) -> L:
         }
         minterms = {name: about["minterms"] for name, (_, about) in saved.items() if "minterms" in about}
         front = live.bind_to(tables["schema"], minterms, alone)
+        front.names = meta.get("names", front.names)
         _fill_bound(live, front, meta, arrays, tables)
     return live
 

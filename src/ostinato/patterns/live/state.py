@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.clock import MAX_TICK
-from ostinato.core.events import StreamColumns
+from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.core.reorder import ReleasedRows
 from ostinato.errors import DataError, LimitError, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
@@ -19,6 +19,7 @@ from ostinato.patterns.live.front import Front, PlainRows
 from ostinato.patterns.live.separate_queries import SeparateQueries, may_sleep
 from ostinato.patterns.live.shared_queries import SharedQueries, is_shareable
 from ostinato.patterns.live.statistics import QueryStatistics
+from ostinato.patterns.plan.check import check_schema
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 
@@ -109,9 +110,8 @@ class LiveState:
 
     def bind_to(self, rows: pa.Table, minterms: Mapping[str, Sequence[int]], separate: Mapping[str, Engine]) -> Front:
         """Bind to the columns of some rows. What was restored numbers its codes by `minterms`, or is bound already."""
-        schema = rows.schema
-        columns = StreamColumns.resolve(schema, **self.options.binding, needs_time=self.options.lateness != 0)
-        front = Front(schema, columns, self.options.lateness)
+        front = self.new_front(rows.schema)
+        schema, columns = front.schema, front.columns
         self.separate = SeparateQueries(front.clock, self._stop)
         self.shared = SharedQueries(schema, columns, front.clock, self._stop)
         self.numbers = {}
@@ -125,6 +125,19 @@ class LiveState:
             self.engines[name] = restored
         self.front = front
         return front
+
+    def new_front(self, schema: pa.Schema) -> Front:
+        columns = StreamColumns.resolve(schema, **self.options.binding, needs_time=self.options.lateness != 0)
+        return Front(schema, columns, self.options.lateness)
+
+    def check_schema(self, schema: pa.Schema) -> None:
+        """Raise QueryError where a query does not fit the types of columns."""
+        kinds = column_kinds(schema)
+        for name, engine in self.engines.items():
+            try:
+                check_schema(engine.compiled.query, kinds)
+            except OstinatoError as error:
+                raise error.replace(reason=f"{name}: {error.reason}") from None
 
     def schemas(self) -> dict[str, pa.Schema]:
         """The columns of each query's answer; known once the stream's columns are."""

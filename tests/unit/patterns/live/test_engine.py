@@ -384,3 +384,63 @@ def test_waiting_events_that_do_not_fit_stop_a_query_when_they_are_read() -> Non
     assert [counts for counts, _ in found] == [{}, {}, {"good": 2}]
     assert [list(stopped) for _, stopped in found] == [[], [], ["bad"]]
     assert live.flush().counts() == {"good": 1}
+
+
+@pytest.mark.parametrize("bad", [event("A", 0) | {"ts": None}, [event("A", 0) | {"ts": None}]])
+def test_a_first_push_that_fails_sets_no_columns(bad: Any) -> None:
+    live = ost.engine({"pair": ost.cel("A ; B WITHIN 5 seconds"), "near": ost.cel("A ; B WITHIN 2 EVENTS LIMIT 9")})
+    with pytest.raises(ost.DataError, match="row 0: `ts` is NULL"):
+        live.push(bad)
+    assert live.front is None and not live.stats().events
+    live.push(event("A", 1))
+    assert live.push(event("B", 3600)).counts() == {"near": 1}
+    live.push(event("A", 3601))
+    assert [match["start"] for match in live.push(event("B", 3602))] == [3601, 3601]
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (event("A", 1, v="x") | {"ts": None}, "`ts` is NULL"),
+        (event("A", 1, v="x"), "number: a string and a number cannot be compared"),
+        (event("A", 1, v=1.5) | {"type": ["A"]}, "does not fit this batch"),
+        (event("A", -1, v=1.5), "came later"),
+    ],
+)
+def test_a_push_that_fails_gives_no_types(bad: dict[str, Any], message: str) -> None:
+    live = ost.engine({"all": GOOD, "number": ost.cel("A AS x FILTER x.v > 3")}, on_late="raise")
+    live.push(event("A", 0, v=None))
+    with pytest.raises(ost.OstinatoError, match=message):
+        live.push(bad)
+    assert live.stats().events == 1
+    assert live.push(event("A", 2, v=9)).counts() == {"all": 1, "number": 1}
+    assert live.front is not None and live.front.schema.field("v").type == pa.int64()
+
+
+def test_tuples_follow_the_first_dict() -> None:
+    query = ost.cel("SELECT x.qty AS qty, x.price AS price WHERE ANY AS x")
+    live = ost.engine(query)
+    live.push([{"ts": 1, "qty": 2, "more": 7}, {"price": 900, "ts": 1}])
+    for engine in (live, ost.Engine.restore(live.snapshot())):
+        assert list(engine.push((2, 3, 8, 800))) == [{"query": "query", "qty": 3, "price": 800}]
+        assert list(engine.push([(2, 3, 8, 800), {"price": 1, "ts": 3}]))[1:] == [
+            {"query": "query", "qty": None, "price": 1}
+        ]
+        with pytest.raises(ost.DataError, match=r"has 3 values(?s:.*)each of ts, qty, more, price"):
+            engine.push((3, 3, 800))
+
+
+def test_tuples_leave_out_what_the_first_dict_does() -> None:
+    live = ost.engine(ost.cel("SELECT x.qty AS qty, x.price AS price WHERE ANY AS x"))
+    live.push({"ts": 1, "qty": 2})
+    assert list(live.push((2, 3))) == [{"query": "query", "qty": 3, "price": None}]
+    with pytest.raises(ost.DataError, match=r"each of ts, qty$"):
+        live.push((3, 4, 5))
+    assert list(live.push({"ts": 3, "price": 5})) == [{"query": "query", "qty": None, "price": 5}]
+    assert list(live.push((4, 5))) == [{"query": "query", "qty": 5, "price": None}]
+
+
+def test_tuples_follow_the_first_table() -> None:
+    live = ost.engine(ost.cel("SELECT x.v AS v WHERE A AS x"))
+    live.push(pa.table({"v": [1], "type": ["A"], "ts": [1]}))
+    assert list(live.push((2, "A", 2))) == [{"query": "query", "v": 2}]
