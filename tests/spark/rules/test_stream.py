@@ -128,8 +128,8 @@ def test_bad_input(spark: Any, tmp_path: Path) -> None:
 def test_explain(spark: Any, tmp_path: Path) -> None:
     told = explain_rules(ost.rules(BY_KEY + PROGRAMS["nested"]), Feed(spark, tmp_path, SCHEMA).frame(), buckets=8)
     assert "into 8 buckets" in told
-    assert "rules 1, 2, 3: a by k; b by k; c by k; either by k; pair by k; triple by k" in told
-    assert "rules 6, 7, 8, 9: in one task" in told
+    assert "rules 1, 2, 3, 5: a by k; b by k; c by k; either by k; pair by k; since by k; triple by k" in told
+    assert "rules 7, 8, 9, 10, 11: in one task" in told
 
 
 @pytest.mark.filterwarnings("ignore:no event has")
