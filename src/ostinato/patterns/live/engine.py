@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import warnings
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -183,11 +184,16 @@ class LiveEngine(LiveState):
         return to_arrow(list(map(dict, rows)))
 
     async def stream(
-        self, source: AsyncIterable[Any] | Iterable[Any], *, flush: bool = True
+        self,
+        source: AsyncIterable[Any] | Iterable[Any],
+        *,
+        flush: bool = True,
+        on_stopped: Callable[[str, str], None] | None = None,
     ) -> AsyncIterator[dict[str, Any]]:
         """The matches of a source of events, as they complete: `async for match in live.stream(source)`.
 
-        The source is asked for more only when its matches have been taken, so that a slow reader slows it down.
+        The source is asked for more only when its matches have been taken, so that a slow reader slows it down. Other
+        tasks may go on between two batches.
 
         Parameters
         ----------
@@ -195,11 +201,16 @@ class LiveEngine(LiveState):
             Gives whatever `push` takes, asynchronously or not.
         flush
             Whether the stream has ended when the source has; if not, the engine can be given more.
+        on_stopped
+            Called with the name of each query that is stopped, and why, before the matches of that batch are given;
+            a warning if left out.
         """
+        report = on_stopped or _warn
         async for batch in _as_async(source):
-            for match in self.push(batch):
+            for match in _report(self.push(batch), report):
                 yield match
-        for match in self.flush() if flush else ():
+            await asyncio.sleep(0)
+        for match in _report(self.flush(), report) if flush else ():
             yield match
 
     def _as_rows(self, batch: Any) -> list[Row] | None:
@@ -389,4 +400,14 @@ async def _as_async(source: AsyncIterable[Any] | Iterable[Any]) -> AsyncIterator
         )
     for batch in source:
         yield batch
-        await asyncio.sleep(0)  # others may go on
+
+
+def _report(matches: LiveMatches, report: Callable[[str, str], None]) -> LiveMatches:
+    """The matches, once it is reported which queries were stopped."""
+    for name, reason in matches.stopped.items():
+        report(name, reason)
+    return matches
+
+
+def _warn(name: str, reason: str) -> None:
+    warnings.warn(f"query {name} was stopped: {reason}", stacklevel=4)

@@ -444,3 +444,52 @@ def test_tuples_follow_the_first_table() -> None:
     live = ost.engine(ost.cel("SELECT x.v AS v WHERE A AS x"))
     live.push(pa.table({"v": [1], "type": ["A"], "ts": [1]}))
     assert list(live.push((2, "A", 2))) == [{"query": "query", "v": 2}]
+
+
+def test_an_asynchronous_stream_reports_a_query_that_is_stopped() -> None:
+    queries = {"bad": ost.cel("A AS x FILTER CAST(x.s AS INT) > 3"), "good": GOOD}
+    events = [event("A", 0, s="7"), event("A", 1, s="q"), event("A", 2, s="8")]
+
+    async def read(**options: Any) -> list[str]:
+        return sorted([match["query"] async for match in ost.engine(queries).stream(events, **options)])
+
+    stopped: list[tuple[str, str]] = []
+    given = asyncio.run(read(on_stopped=lambda name, reason: stopped.append((name, reason))))
+    assert given == ["bad", "good", "good", "good"]
+    assert [name for name, _ in stopped] == ["bad"] and "'q' cannot be cast" in stopped[0][1]
+    with pytest.warns(UserWarning, match="query bad was stopped: row 1: bad: 'q' cannot be cast"):
+        assert asyncio.run(read()) == given
+
+
+def test_an_asynchronous_stream_reports_what_the_end_stops() -> None:
+    live = ost.engine({"bad": ost.cel("SELECT x.v * x.v AS s WHERE A AS x ; NOT B FOR 5 seconds")})
+    stopped: list[str] = []
+
+    async def read() -> list[Any]:
+        source = [event("A", 0, v=2**62)]
+        return [match async for match in live.stream(source, on_stopped=lambda name, _: stopped.append(name))]
+
+    assert asyncio.run(read()) == [] and stopped == ["bad"]
+
+
+def test_a_source_that_never_suspends_lets_others_go_on() -> None:
+    async def source() -> AsyncIterator[dict[str, Any]]:
+        for ts in range(50):
+            yield event("D", ts)
+
+    async def run() -> int:
+        turns = 0
+
+        async def other() -> None:
+            nonlocal turns
+            while True:
+                turns += 1
+                await asyncio.sleep(0)
+
+        task = asyncio.create_task(other())
+        async for _ in ost.engine(PAIR).stream(source()):
+            pass
+        task.cancel()
+        return turns
+
+    assert asyncio.run(run()) >= 50
