@@ -33,10 +33,16 @@ _VERBS = {
 def main() -> None:
     # Most objects live to the end. To look through them often, and then once more, takes a fifth of a short run.
     gc.set_threshold(50_000)
-    atexit.register(gc.freeze)
+    atexit.register(_leave_objects)
     hide_pandas()
     watch_signals()
     make_app(*sys.argv[1:2])()
+
+
+def _leave_objects() -> None:
+    """At the end. DuckDB writes a list of its own objects to stderr where they are left."""
+    if "duckdb" not in sys.modules:
+        gc.freeze()
 
 
 def make_app(verb: str | None = None) -> typer.Typer:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import ostinato as ost
-from support.commands import failed, run
+from support.commands import COMMAND, failed, process, run
 
 QUERY = """
 -- prices that fall and rise
@@ -89,3 +89,13 @@ def test_many_variables_and_empty_patterns(folder: Path) -> None:
         engine = ost.sql(text).engine()
         given = [engine.push([{"ts": number, "sym": "a"} for number in range(7)]), engine.flush()]
         assert sum(map(len, given)) == rows
+
+
+def test_a_process_writes_what_it_has_to_say_and_nothing_more(folder: Path) -> None:
+    query, ticks = str(folder / "v.sql"), f"ticks={folder / 'ticks.csv'}"
+    done = process(*COMMAND, "explain", query)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = process(*COMMAND, "detect", query, "-i", ticks)
+    assert done.returncode == 2
+    assert done.stderr.startswith("query error: there is no table `names`")
+    assert done.stderr.rstrip().splitlines()[-1].startswith("fix: ")
