@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 from ostinato.core.options import OnLate, bad_option, check_on_late, parse_delay
 from ostinato.errors import OstinatoError, QueryError
+from ostinato.sql.automaton.nodes import check_size
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.plan.check import check
 from ostinato.sql.syntax.parse import parse
@@ -30,6 +31,11 @@ class SqlQuery:
         self.text = text
         self.query = parse(text)
         check(self.query)
+        for clause in self.query.clauses:
+            try:
+                check_size(clause.match.pattern)
+            except QueryError as error:
+                raise error.within(text) from None
 
     @overload
     def detect(self, data: TableLike | Mapping[str, TableLike], /, *, limits: SqlLimits | None = None) -> pa.Table: ...

@@ -78,11 +78,19 @@ def test_python_variables_and_files_are_no_tables(tmp_path: Path) -> None:
         ("MEASURES 1 AS x PATTERN (A) DEFINE A AS [price]", "not true or false", "[price]", "compare it"),
         ("ORDER BY ts MEASURES 1 AS x PATTERN (A) WITHIN INTERVAL '1' DAY", "cannot be added", "INTERVAL", "a number"),
         ("MEASURES 1 AS x, y + 1 AS z PATTERN (A)", "there is no column `y`", "y", ""),
+        ("MEASURES A.nope AS x PATTERN (A)", "no column `nope`", "nope", "known names: `price`, `sym`, `ts`"),
+        ("PARTITION BY qqq MEASURES 1 AS x PATTERN (A)", "`qqq`", "qqq", "known names: `price`, `sym`, `ts`"),
+        ("MEASURES CLASSIFIER AS x PATTERN (A)", "no column `CLASSIFIER`", "CLASSIFIER", "write CLASSIFIER()"),
     ],
 )
 def test_names_and_types(clause: str, reason: str, place: str, fix: str) -> None:
     text = f"SELECT * FROM ticks MATCH_RECOGNIZE ({clause})"
     assert_told(lambda: ost.sql(text).detect(TICKS), text, reason, place, fix)
+
+
+def test_names_outside_the_clause_are_those_that_users_know() -> None:
+    text = "SELECT qqq FROM ticks MATCH_RECOGNIZE (MEASURES 1 AS x PATTERN (A))"
+    assert_told(lambda: ost.sql(text).detect(TICKS), text, "there is no column `qqq`", "qqq", "known names: `x`")
 
 
 def test_a_table_that_is_not_there() -> None:

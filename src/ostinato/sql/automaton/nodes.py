@@ -13,6 +13,7 @@ from typing import Literal
 
 from ostinato.errors import QueryError
 from ostinato.sql.syntax import nodes as n
+from ostinato.sql.syntax.format import pattern_text
 
 MAX_SYMBOLS = 20_000  # of an unrolled pattern
 MAX_NODES = 8 * MAX_SYMBOLS
@@ -51,12 +52,31 @@ def build(pattern: n.Pattern) -> Instructions:
     return Instructions(start, builder.symbols)
 
 
+def check_size(pattern: n.Pattern) -> None:
+    """Raise QueryError where a pattern is too large when unrolled, at the innermost part that is so by itself."""
+    found = _fault(pattern)
+    if found is None:
+        return
+    for part in n.walk(pattern):
+        if isinstance(part, n.Repeat | n.Permute):
+            found = _fault(part) or found
+    raise found
+
+
+def _fault(pattern: n.Pattern) -> QueryError | None:
+    try:
+        build(pattern)
+    except QueryError as error:
+        return error
+    return None
+
+
 class _Builder:
     def __init__(self) -> None:
         self.symbols: list[Node] = []
         self.rounds = 0
         self.made = 0
-        self.largest: n.Pattern | None = None  # what to blame when there are too many symbols
+        self.largest: n.Pattern | None = None  # the outermost part to blame when there are too many symbols
 
     def build(self, pattern: n.Pattern, then: Node, excluded: bool) -> Node:
         if isinstance(pattern, n.Symbol):
@@ -91,7 +111,7 @@ class _Builder:
     def _permute(self, pattern: n.Permute, then: Node, excluded: bool) -> Node:
         """All orders of all parts before any other way to match a part: only parts that match in one way can share
         what follows the same set of them."""
-        outer, self.largest = self.largest, pattern
+        outer, self.largest = self.largest, self.largest or pattern
         count = len(pattern.parts)
         if all(map(_has_one_way, pattern.parts)):
             if count > MAX_SHARED:
@@ -121,7 +141,7 @@ class _Builder:
         return after[0]
 
     def _repeat(self, pattern: n.Repeat, then: Node, excluded: bool) -> Node:
-        outer, self.largest = self.largest, pattern
+        outer, self.largest = self.largest, self.largest or pattern
         entry = then if pattern.most == 0 else self._rounds(pattern, then, excluded)
         self.largest = outer
         return entry
@@ -156,9 +176,9 @@ class _Builder:
 
     def _too_large(self) -> QueryError:
         blamed = self.largest
-        fix = "repeat less often, or without an upper bound: A+ instead of A{1,1000000}"
-        if isinstance(blamed, n.Permute):
-            fix = "permute fewer parts"
+        fix = "permute fewer parts" if isinstance(blamed, n.Permute) else "write a shorter pattern"
+        if isinstance(blamed, n.Repeat):
+            fix = f"repeat less often, or without bounds: {pattern_text(n.Repeat(blamed.body, 1, None))}"
         reason = f"the pattern is too large: written out it has more than {MAX_SYMBOLS:,} variables"
         return QueryError(reason, span=None if blamed is None else blamed.span, fix=fix)
 

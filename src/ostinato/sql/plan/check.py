@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
+from math import factorial
 
 from ostinato.errors import QueryError, Span
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.words import words
 
 _QUERIES = ("SELECT", "WITH", "FROM", "VALUES", "(")
-MOST_ROWS = 1_000_000  # that a pattern may ask for by numbers: A{1000}{1000}
+_LENGTH = re.compile(r"(?:INTERVAL\s*)?'?\s*(-?\s*\d+(?:\.\d*)?)(?:\s*'?\s*[A-Za-z]+\s*'?|')?", re.IGNORECASE)
+MOST_ORDERS = 1_000_000  # of the parts of a PERMUTE
 
 
 def check(query: n.Query) -> None:
@@ -92,27 +95,18 @@ def _within(match: n.MatchRecognize) -> None:
     if match.order_by[0].descending:
         reason = "WITHIN needs rows in the order of time, and ORDER BY has the latest first"
         raise QueryError(reason, span=match.order_by[0].span, fix="leave DESC out")
+    written = _LENGTH.fullmatch(match.within.render(lambda term: "?").strip())
+    if written is not None and float(written[1].replace(" ", "")) <= 0:
+        reason = f"WITHIN {written[0]} leaves no time for a match"
+        raise QueryError(reason, span=match.within.span, fix="write how long after its first row a match may last")
 
 
-def _size(match: n.MatchRecognize) -> None:
-    """How many rows the pattern asks for by numbers."""
+def _orders(match: n.MatchRecognize) -> None:
+    """Parts that may come in any order."""
     for node in n.walk(match.pattern):
-        if isinstance(node, n.Repeat | n.Permute) and _asked(node) > MOST_ROWS:
-            reason = f"this part of the pattern is as long as {_asked(node):,} rows one after the other"
-            raise QueryError(reason, span=node.span, fix=f"the most is {MOST_ROWS:,}; A+ and A{{n,}} have no end")
-
-
-def _asked(pattern: n.Pattern) -> int:
-    """The rows of a pattern whose repetitions are written out."""
-    below = sum(map(_asked, n.children(pattern)))
-    if isinstance(pattern, n.Repeat):
-        return below * max(pattern.least, pattern.most or 1)
-    if isinstance(pattern, n.Permute):  # in every order
-        orders = 1
-        for count in range(2, len(pattern.parts) + 1):
-            orders = min(orders * count, MOST_ROWS + 1)
-        return below * orders
-    return below or 1
+        if isinstance(node, n.Permute) and (orders := factorial(min(len(node.parts), 20))) > MOST_ORDERS:
+            reason = f"PERMUTE of {len(node.parts)} parts has {orders:,} orders"
+            raise QueryError(reason, span=node.span, fix=f"permute fewer parts; the most is {MOST_ORDERS:,} orders")
 
 
 def _terms(value: n.Sql) -> Iterator[n.Term]:
@@ -125,4 +119,4 @@ def _terms(value: n.Sql) -> Iterator[n.Term]:
             yield from _terms(term.call)
 
 
-RULES: tuple[Callable[[n.MatchRecognize], None], ...] = (_subsets, _definitions, _rows, _within, _size)
+RULES: tuple[Callable[[n.MatchRecognize], None], ...] = (_subsets, _definitions, _rows, _within, _orders)

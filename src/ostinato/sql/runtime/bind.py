@@ -25,7 +25,7 @@ _NEVER_TRUE = ("DATE", "TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "BLOB", "BI
 def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
     """Raise QueryError for the first expression that does not fit."""
     # What is wrong with the input is no fault of an expression.
-    columns = fetch(source.connection, f"SELECT * FROM {source.text} LIMIT 0").schema
+    columns = _schema(source)
     if source.joined:
         _check_ambiguous(match, columns, source, text)
     if _fits(match, source):
@@ -42,6 +42,15 @@ def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
         _bind_within(match, match.within, source, text)
     for place, measure in enumerate(match.measures):
         _bind(match, measure.value, source, text, match.measures[:place])
+
+
+def _schema(source: Source) -> pa.Schema:
+    return fetch(source.connection, f"SELECT * FROM {source.text} LIMIT 0").schema
+
+
+def _columns(source: Source) -> list[str]:
+    """The columns that expressions may name."""
+    return [name for name in _schema(source).names if name not in source.joined]
 
 
 def _fits(match: n.MatchRecognize, source: Source) -> bool:
@@ -111,7 +120,8 @@ def _bind(match: n.MatchRecognize, value: n.Sql, source: Source, text: str, know
     try:
         return _describe([*((each.value, each.name) for each in known), (value, "#value")], source)[-1]
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
-        raise binding_error(text, str(error), value.span, match.variables) from None
+        columns = [*_columns(source), *(each.name for each in known)]
+        raise binding_error(text, str(error), value.span, match.variables, columns) from None
 
 
 def _describe(items: Sequence[tuple[n.Sql, str]], source: Source) -> list[str]:

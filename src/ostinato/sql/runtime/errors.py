@@ -29,10 +29,12 @@ def translate_errors(text: str, tables: Iterable[str]) -> Iterator[None]:
         raise DataError(f"a value cannot be used: {_first_line(str(error))}") from error
 
 
-def binding_error(text: str, message: str, span: Span | None, known: Iterable[str]) -> QueryError:
+def binding_error(
+    text: str, message: str, span: Span | None, known: Iterable[str], columns: Iterable[str] = ()
+) -> QueryError:
     """An error about names or types, at the name that DuckDB complains about, or else at `span`.
 
-    `known` are the tables or pattern variables that may be meant.
+    `known` are the tables or pattern variables that may be meant, `columns` the columns, where all are known.
     """
     reason = _first_line(message)
     if found := re.search(r'Referenced table "([^"]+)" not found', reason):
@@ -43,7 +45,10 @@ def binding_error(text: str, message: str, span: Span | None, known: Iterable[st
         return _at(text, f"there is no table `{found[1]}`", found[1], span, fix)
     if found := re.search(r'Referenced column "([^"]+)" not found', reason):
         near = re.findall(r'"([^"]+)"', message.partition("Candidate bindings")[2])
-        return _at(text, f"there is no column `{found[1]}`", found[1], span, did_you_mean(found[1], near))
+        fix = did_you_mean(found[1], list(columns) or [each for each in near if not each.startswith("#")])
+        if found[1].upper() in ("CLASSIFIER", "MATCH_NUMBER"):
+            fix = f"write {found[1].upper()}()"
+        return _at(text, f"there is no column `{found[1]}`", found[1], span, fix)
     if found := re.search(r"Function with name (\S+) does not exist", reason):
         near = re.findall(r'"([^"]+)"', message.partition("Did you mean")[2])
         return _at(text, f"there is no function `{found[1]}`", found[1], span, did_you_mean(found[1], near))

@@ -14,7 +14,7 @@ from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.aggregates import AGGREGATES
 from ostinato.sql.syntax.scan import Scan, Variables
 from ostinato.sql.syntax.terms import MODES, NAVIGATIONS, PHYSICAL, read_aggregate, read_navigation
-from ostinato.sql.syntax.words import Word
+from ostinato.sql.syntax.words import Word, closing
 
 
 def read_expression(found: Sequence[Word], variables: Variables) -> n.Sql:
@@ -84,6 +84,7 @@ class _MatchScan(Scan):
             term, end = read_aggregate(self, self.at + 1, mode)
         else:
             reason = f"{mode} stands before FIRST, LAST and aggregates only"
-            fix = f"write {mode} LAST({following.text}{self._word(2).text}…)"
+            end = closing(self.found, self.at + 2) if self._word(2).text == "(" else self.at + 3
+            fix = f"write {mode} LAST({''.join(each.text for each in self.found[self.at + 1 : end + 1])})"
             raise QueryError(reason, span=word.span, fix=fix)
         self._put(replace(term, span=word.span.to(term.span)), end)

@@ -96,8 +96,10 @@ def _pattern(stop: _Stop) -> Advice | None:
         return None
     if stop.found is not None and stop.found.type == "QUANTIFIER":
         if stop.before[-1].type == "QUANTIFIER":
-            fix = "put the first one in brackets: (A+)*"
-            return Advice(f"two quantifiers, `{stop.before[-1].text}` and `{stop.text}`", fix)
+            first = stop.before[-1].text
+            repeated = stop.before[-2].text if stop.before[-2].type in ("WORD", "QUOTED") else "…"
+            fix = f"put the first one in brackets: ({repeated}{first}){stop.text}"
+            return Advice(f"two quantifiers, `{first}` and `{stop.text}`", fix)
         return Advice(f"nothing stands before `{stop.text}` to repeat", "write a variable or a group before it: A+")
     if stop.text == "|":
         return Advice("an alternative is empty", "write () for an empty one: (A | ())")
@@ -134,6 +136,11 @@ def _list_end(stop: _Stop) -> Advice | None:
 
 def _rows(stop: _Stop) -> Advice | None:
     words = [word.keyword for word in stop.before[-3:]]
+    if words[:2] == ["SKIP", "TO"] and stop.text.upper() in ("ROW", "MATCH"):
+        place = stop.before[-1]
+        return Advice(
+            f"`{place.text} {stop.text}` is no place to go on at after a match", _OTHER_DIALECTS["AFTER"], place.span
+        )
     if {"SKIP", "AFTER"} & {*words} and not stop.accepts & _PARTS:
         return Advice(f"`{stop.text}` is no place to go on at after a match", _OTHER_DIALECTS["AFTER"])
     if stop.accepts & {"_PER", "_MATCH", "_ROW", "_ROWS"}:

@@ -38,18 +38,12 @@ from support.query_errors import assert_told
         ("ALL ROWS PER MATCH WITH UNMATCHED ROWS PATTERN ({- A -})", "leaves rows out", "{- A", "remove one"),
         ("MEASURES 1 AS x PATTERN (A) WITHIN 3", "needs an order in time", "3", "add ORDER BY"),
         ("ORDER BY y DESC MEASURES 1 AS x PATTERN (A) WITHIN 3", "has the latest first", "y DESC", "leave DESC out"),
-        (
-            "MEASURES 1 AS x PATTERN ((A{2000}){2000})",
-            "as long as 4,000,000 rows",
-            "(A{2000})",
-            "the most is 1,000,000",
-        ),
-        (
-            "MEASURES 1 AS x PATTERN (PERMUTE(A,B,C,D,E,F,G,H,I,J))",
-            "rows one after the other",
-            "PERMUTE",
-            "the most is",
-        ),
+        ("MEASURES 1 AS x PATTERN ((A{2000}){2000})", "more than 20,000 variables", "(A{2000})", "bounds: (A{2000})+"),
+        ("MEASURES 1 AS x PATTERN (B X{20001})", "more than 20,000 variables", "X{20001}", "without bounds: X+"),
+        ("MEASURES 1 AS x PATTERN ((A B){1,1000000})", "more than 20,000", "(A B){1,1000000}", "bounds: (A B)+"),
+        ("MEASURES 1 AS x PATTERN (PERMUTE(A,B,C,D,E,F,G,H,I,J))", "3,628,800 orders", "PERMUTE", "the most is"),
+        ("ORDER BY x MEASURES 1 AS x PATTERN (A) WITHIN -2", "WITHIN -2 leaves no time", "-2", "how long"),
+        ("ORDER BY x MEASURES 1 AS x PATTERN (A) WITHIN INTERVAL '-1' DAY", "leaves no time", "INTERVAL", "how long"),
     ],
 )
 def test_clauses(clause: str, reason: str, place: str, fix: str) -> None:

@@ -14,7 +14,10 @@ from support.query_errors import assert_told
     [
         ("PATTERN () DEFINE A AS true", "the pattern is empty", ")", "name at least one variable"),
         ("PATTERN (A, B)", "stand without commas", ",", "PATTERN (A B C)"),
-        ("PATTERN (A++)", "two quantifiers, `+` and `+`", "+)", "(A+)*"),
+        ("PATTERN (A++)", "two quantifiers, `+` and `+`", "+)", "(A+)+"),
+        ("PATTERN ((A B){2}{3,4})", "two quantifiers, `{2}`", "{3,4}", "(…{2}){3,4}"),
+        ("AFTER MATCH SKIP TO PREVIOUS ROW PATTERN (A)", "no place to go on at", "PREVIOUS", "TO NEXT ROW"),
+        ("MEASURES FINAL CLASSIFIER() AS x PATTERN (A)", "FINAL stands before", "FINAL", "FINAL LAST(CLASSIFIER())"),
         ("PATTERN (* A)", "nothing stands before `*`", "* A", "A+"),
         ("PATTERN (A | )", "expected a pattern, found `)`", ")", "write () for"),
         ("PATTERN (| A)", "an alternative is empty", "| A", "(A | ())"),
