@@ -38,6 +38,8 @@ from ostinato.patterns.runtime.matches import Matches
 _STEPS = 1 << 22  # at a time, some hundredths of a second: then Python looks at signals and clocks
 _PAIRS = 1 << 20  # of events and queries, at least, that are sorted at a time
 _FEW_MATCHES, _MANY_VALUES = 16, 1 << 20  # room for the output of a query, at first and at most
+_MANY_MATCHES = 1 << 12  # for which room is given back
+_EVENTS = 1 << 18  # after which what has expired is given back, even if no later match may hold one of them
 _FEW_NODES = 1024  # of a query at first: those that are in use should be in the cache
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 _MOST_NUMBERS = 1 << 12  # of one query
@@ -76,6 +78,7 @@ class SharedQueries:
         self._names: dict[int, str] = {}  # so is this
         self._computing: set[int] = set()  # those with SELECTs that may fail on a value
         self.history = History(pa.schema([]))
+        self._next_forget = _EVENTS  # the place in the stream
         self._seconds = 0.0
         self._fewest = 1 << 62  # matches at once that some query may have
         self.watched: dict[int, tuple[str, Engine]] = {}
@@ -256,7 +259,7 @@ class SharedQueries:
         if self._may_hold_last:
             self.history.add(position, tuple([values[name] for name in self.history.names]))
         answers = self._answers(found) if found is not None else []
-        if self._may_hold_last:
+        if self._may_hold_last or self.frames.read >= self._next_forget:
             self._prune()
         self._seconds += time.perf_counter() - begun
         return answers
@@ -437,7 +440,7 @@ class SharedQueries:
 
     def _prune(self) -> None:
         """Forget what can no longer matter, from time to time."""
-        if self.history.crowded:
+        if self.history.crowded or self.frames.read >= self._next_forget:
             self._forget()
 
     def forget(self) -> None:
@@ -467,7 +470,12 @@ class SharedQueries:
                     known = min(len(counts), len(frames.keys[key].counts))
                     counts[:known] = frames.keys[key].counts[:known]
             matcher.compact(frames.lowest(low))
+            if len(matcher.state.ends) > _MANY_MATCHES:
+                _make_room(matcher, _FEW_MATCHES)
         self._forget_keys(fewest_keys)
+        for number in self.engines:
+            self._slots[number].give_back_nodes(_FEW_NODES)
+        self._next_forget = frames.read + _EVENTS
         live = [np.zeros(0, np.int64), *(self._slots[number].live_positions() for number in self.engines)]
         self.history.keep(np.unique(np.concatenate(live)))
         self.history.next_prune = max(self.history.next_prune, _ROWS_PER_QUERY * len(self.engines))

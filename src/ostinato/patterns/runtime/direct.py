@@ -57,6 +57,13 @@ class Direct(Stepped):
     def compact(self, low: int) -> None:
         match.collect(self.state, low)
 
+    def give_back_nodes(self, fewest: int) -> None:
+        """After `compact`, which moves those in use to the front: leave room for some more, for `fewest` at least."""
+        state, used = self.state, self.live
+        wanted = max(fewest, 8 * used, 2 * len(state.key_epoch))
+        if 4 * wanted <= len(state.marks):
+            state.nodes, state.marks = state.nodes[: 4 * wanted].copy(), np.zeros(wanted, np.int64)
+
     def live_keys(self) -> Bools:
         live: Bools = np.zeros(len(self.state.key_epoch), np.bool_)
         match.find_live(self.state, live)
