@@ -152,9 +152,9 @@ def detect(
                 on_stream = {"lateness": lateness, "once": once, "checkpoint": checkpoint}
                 run_sql_on_spark(compiled, inputs, output, form, master, stream=stream, on_stream=on_stream)
             else:
-                refuse_options(lateness=lateness, format=form)
+                refuse_options(lateness=lateness)
                 refuse_options(for_spark=True, master=master, stream=stream, once=once, checkpoint=checkpoint)
-                run_sql(compiled, inputs, output)
+                run_sql(compiled, inputs, output, form)
             return
 
         if isinstance(compiled, RuleProgram):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,12 +26,18 @@ def refuse_options(*, for_spark: bool = False, **options: object) -> None:
             usage(f"--{name.replace('_', '-')} is {'for --engine spark' if for_spark else 'not for queries in SQL'}")
 
 
-def run_sql(query: SqlQuery, inputs: Sequence[str], output: Path | None) -> None:
+def run_sql(query: SqlQuery, inputs: Sequence[str], output: Path | None, form: Form | None) -> None:
+    from ostinato.files.stdio import STANDARD
+
     _check_inputs(inputs)
-    job = _job(query, inputs)
-    check_output(output, [file for files in job.files.values() for file in files], spark=False)
+    files = _files_by_table(query, inputs)
+    given = [file for each in files.values() for file in each]
+    check_output(output, given, spark=False)
+    if form and STANDARD not in given:
+        usage("--format is for --engine spark, and for standard input: other files have it in their names")
     print_warnings(query)
-    job.run(output)
+    with _job(query, files, form) as job:
+        job.run(output)
 
 
 def run_sql_on_spark(
@@ -44,11 +51,16 @@ def run_sql_on_spark(
     on_stream: Mapping[str, Any],
 ) -> None:
     """`on_stream`: lateness, once and checkpoint, which are for streams."""
+    from ostinato.files.stdio import STANDARD
+
     _check_inputs(inputs)
     files = _files_by_table(query, inputs)
-    check_output(output, [file for each in files.values() for file in each], spark=True)
-    if not stream and (given := [name for name, value in on_stream.items() if value]):
-        usage(f"--{given[0]} is for --stream")
+    given = [file for each in files.values() for file in each]
+    check_output(output, given, spark=True)
+    if STANDARD in given:
+        usage("standard input is not for --engine spark")
+    if not stream and (options := [name for name, value in on_stream.items() if value]):
+        usage(f"--{options[0]} is for --stream")
     print_warnings(query)
     from ostinato.cli.jobs.spark.sql import SparkSqlJob
 
@@ -71,14 +83,23 @@ def check_sql(query: SqlQuery, inputs: Sequence[str]) -> str:
     reads = ", ".join(query.tables) or "no tables"
     if not inputs:
         return f"ok: {clauses} of MATCH_RECOGNIZE, reads {reads}"
-    columns = _job(query, inputs).check()
+    with _job(query, _files_by_table(query, inputs), None) as job:
+        columns = job.check()
     return f"ok: {clauses} of MATCH_RECOGNIZE, reads {reads}; gives {', '.join(columns)}"
 
 
-def _job(query: SqlQuery, inputs: Sequence[str]) -> SqlJob:
+@contextmanager
+def _job(query: SqlQuery, files: Mapping[str, list[Path]], form: Form | None) -> Iterator[SqlJob]:
+    """With standard input, which one table may be, as a file."""
     from ostinato.cli.jobs.sql import SqlJob
+    from ostinato.files.stdio import STANDARD, spool_standard_input
 
-    return SqlJob(query, _files_by_table(query, inputs))
+    given = [file for each in files.values() for file in each]
+    if given.count(STANDARD) > 1:
+        usage("standard input is read once: give another table as a file")
+    with ExitStack() as stack:
+        read = {name: stack.enter_context(spool_standard_input(each, form)) for name, each in files.items()}
+        yield SqlJob(query, read)
 
 
 def _files_by_table(query: SqlQuery, inputs: Sequence[str]) -> Mapping[str, list[Path]]:
