@@ -226,7 +226,8 @@ def read_query(query: str) -> str:
         fix = f"to give the text itself: -q {shlex.quote(query)}" if looks_like_text else "check the name of the file"
         raise QueryError(f"there is no query file `{query}`", fix=fix) from None
     except IsADirectoryError:
-        raise QueryError(f"`{query}` is a folder", fix="the query comes first, then --input FOLDER") from None
+        fix = "name one of the files in it; a folder of queries is run by: ostinato detect FOLDER --input FILE"
+        raise QueryError(f"`{query}` is a folder", fix=fix) from None
     except UnicodeDecodeError:
         raise QueryError(f"`{query}` is not a text file", fix="the query comes first, then --input FILE") from None
 

@@ -66,3 +66,15 @@ def test_a_query_that_reaches_a_limit(folder: Path) -> None:
     done = run("detect", folder / "queries", "--input", folder / "events.jsonl", "--count", "--limit-matches", "5")
     assert "many was stopped: more matches than may be returned at once" in done.stderr
     assert "fire: 2" in done.stdout
+
+
+def test_queries_in_other_languages_are_named(folder: Path) -> None:
+    command = ("--input", folder / "events.jsonl", "--count")
+    (folder / "queries" / "dip.sql").write_text("SELECT 1")
+    done = run("detect", folder / "queries", *command)
+    assert "note: dip.sql left out" in " ".join(done.stderr.split()) and "ostinato detect FILE.sql" in done.stderr
+    assert done.stdout.splitlines() == ["fire: 2", "hot: 1", "twice: 1"]
+    (folder / "sql").mkdir()
+    (folder / "sql" / "dip.sql").write_text("SELECT 1")
+    failed(run("detect", folder / "sql", *command), 2, "no query in CEL or SREM", "only dip.sql", "one by one")
+    failed(run("check", folder / "queries"), 2, "is a folder", "ostinato detect FOLDER")

@@ -22,13 +22,26 @@ from ostinato.patterns.query import PatternQuery
 
 Reader = EventReader | LiveEvents
 LANGUAGES = {".cel": ostinato.cel, ".srem": ostinato.srem}
+_ELSEWHERE = {
+    ".sql": "ostinato detect FILE.sql --input FILE",
+    ".rules": "ostinato rules FILE.rules --input FILE",
+    ".xseq": "ostinato xseq FILE.xseq --input FILE",
+}  # languages whose queries run one by one, and how
 
 
 def compile_folder(folder: Path) -> dict[str, PatternQuery]:
     """The queries of a folder, by the names of their files."""
-    files = sorted(file for file in folder.iterdir() if file.suffix.lower() in LANGUAGES)
+    there = sorted(folder.iterdir())
+    files = [file for file in there if file.suffix.lower() in LANGUAGES]
+    others = [file for file in there if file.suffix.lower() in _ELSEWHERE]
+    ways = ", ".join(dict.fromkeys(_ELSEWHERE[file.suffix.lower()] for file in others))
+    if not files and others:
+        reason = f"there is no query in CEL or SREM in `{folder}`, only {_listed(others)}"
+        raise QueryError(reason, fix=f"run such queries one by one: {ways}")
     if not files:
         raise QueryError(f"there is no query in `{folder}`", fix="put queries there, as files named *.cel or *.srem")
+    if others:
+        note(f"{_listed(others)} left out: a folder runs queries in CEL and SREM; run the others by: {ways}")
     found: dict[str, PatternQuery] = {}
     for file in files:
         try:
@@ -41,6 +54,11 @@ def compile_folder(folder: Path) -> dict[str, PatternQuery]:
             raise QueryError(f"two queries in `{folder}` are named `{file.stem}`", fix="rename one of the files")
         found[file.stem] = query
     return found
+
+
+def _listed(files: list[Path]) -> str:
+    shown = ", ".join(file.name for file in files[:5])
+    return f"{shown} and {len(files) - 5:,} more" if len(files) > 5 else shown
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -83,10 +83,15 @@ class LiveEngine(LiveState):
         """
         self._check_open()
         given: Any = (name, query)
+        if callable(getattr(query, "engine", None)) and not isinstance(given[1], PatternQuery):
+            reason = f"{name!r} is a {type(query).__name__}, which has an engine of its own"
+            raise OstinatoError(reason, fix="open one by its method `engine()`; here queries are in CEL and SREM")
         if not isinstance(given[0], str) or not isinstance(given[1], PatternQuery):
             raise bad_option("queries", {name: query}, "names and what ostinato.cel(…) or ostinato.srem(…) returns")
         if limits is not None and not isinstance(limits, Limits):
             raise bad_option("limits", limits, "an ostinato.Limits")
+        if not name:
+            raise bad_option("name", name, "a text that matches can be told by")
         if name in self.engines:
             raise OstinatoError(f"there is a query {name!r} already", fix="remove it first, or choose another name")
         past = self._past(since) if since is not None else None
