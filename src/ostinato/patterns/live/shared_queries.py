@@ -13,7 +13,6 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.core.clock import MAX_TICK, Clock
 from ostinato.core.events import StreamColumns
-from ostinato.core.expressions import Attribute, Variable
 from ostinato.core.jit import prefetch
 from ostinato.core.jit.array_struct import StructList
 from ostinato.core.reorder import ReleasedRows, write_out
@@ -23,6 +22,7 @@ from ostinato.errors import DataError, LimitError
 from ostinato.patterns.kernels import live, live_layout, protocol
 from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.live_layout import SharedState
+from ostinato.patterns.live.computed_answers import compute, may_fail
 from ostinato.patterns.live.event_classes import EventClasses
 from ostinato.patterns.live.found import Chunks, Found
 from ostinato.patterns.live.frames import Frames, Placed
@@ -116,7 +116,7 @@ class SharedQueries:
         _make_room(matcher, _FEW_MATCHES)
         self.index.add(number, engine.compiled, engine.stream.encoder)
         self.engines, self._names = self.engines | {number: engine}, self._names | {number: name}
-        if any(not isinstance(item.expr, Attribute | Variable) for item in engine.compiled.query.items or ()):
+        if may_fail(engine):
             self._computing.add(number)
         return number
 
@@ -278,21 +278,18 @@ class SharedQueries:
                 yield number, QueryMatches(names[number], len(matches), table, rows)
 
         if self._computing and not self._computing.isdisjoint({*found.queries.tolist(), *found.chunks}):
-            computed = [
-                part for number, part in parts() if number not in self._computing or self._compute(number, part)
-            ]
+            computed = [part for number, lazy in parts() if (part := self._compute(number, lazy)) is not None]
             return [Answers(sum(part.count for part in computed), lambda: computed)]
         return [Answers(len(found), lambda: [part for _, part in parts()])]
 
-    def _compute(self, number: int, part: QueryMatches) -> bool:
-        """Look whether what a query asks for can be computed; if not, the query is stopped."""
+    def _compute(self, number: int, part: QueryMatches) -> QueryMatches | None:
+        """The matches of a query, if what it asks for can be computed; else it is stopped."""
         try:
-            part.table()
+            return compute(part) if number in self._computing else part
         except DataError as error:
             self.state.matches[number] -= part.count
             self.stop(self._names[number], error)
-            return False
-        return True
+            return None
 
     def advance(self, tick: int) -> None:
         """Time has reached a tick: forget what has expired, if nothing was read since."""
@@ -432,6 +429,7 @@ class SharedQueries:
         self.history.migrate_schema(pa.schema([schema.field(name) for name in self.history.names]))
         for engine in self.engines.values():
             engine.migrate_types(schema, rows=False)
+        self._computing = {number for number, engine in self.engines.items() if may_fail(engine)}
         index = WakeIndex(schema, typed=self.columns.type is not None)
         for number, engine in (*self.engines.items(), *((each, own) for each, (_, own) in self.watched.items())):
             index.add(number, engine.compiled, engine.stream.encoder)

@@ -493,3 +493,22 @@ def test_a_source_that_never_suspends_lets_others_go_on() -> None:
         return turns
 
     assert asyncio.run(run()) >= 50
+
+
+@pytest.mark.parametrize(
+    ("item", "at_once"),
+    [("x.v + x.v", False), ("x.w", False), ("x.k * 2", True), ("CAST(x.w AS INT)", True), ("x.unknown + 1", True)],
+)
+def test_answers_that_cannot_fail_are_computed_when_they_are_asked_for(item: str, at_once: bool) -> None:
+    live = ost.engine(ost.cel(f"SELECT {item} AS s WHERE A AS x"))
+    schema = SCHEMA.append(pa.field("unknown", pa.null()))
+    live.push(schema.empty_table())
+    assert bool(live.shared._computing) == at_once
+
+
+def test_an_answer_that_may_fail_since_a_column_got_its_type() -> None:
+    live = ost.engine({"bad": ost.cel("SELECT x.v * x.v AS s WHERE A AS x"), "good": GOOD})
+    live.push(event("A", 0, v=None))
+    assert next(iter(live.push([event("A", 1, v=3)]))) == {"query": "bad", "s": 9}
+    matches = live.push([event("A", 2, v=2**62)])
+    assert list(matches.stopped) == ["bad"] and matches.counts() == {"good": 1}
