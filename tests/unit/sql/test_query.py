@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pandas as pd
@@ -105,6 +106,40 @@ def test_a_value_that_cannot_be_used() -> None:
     query = ost.sql("SELECT * FROM ticks MATCH_RECOGNIZE (MEASURES CAST(sym AS INTEGER) AS x PATTERN (A))")
     with pytest.raises(ost.DataError, match="Could not convert string 'a'"):
         query.detect(TICKS)
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason", "place"),
+    [
+        ("MEASURES 1 AS x PATTERN (A) DEFINE A AS price = 'abc'", "condition of A: Could not convert", "price = 'abc'"),
+        ("MEASURES 1 AS x PATTERN (A) DEFINE A AS 'x'", "the condition of A", "'x'"),
+        ("MEASURES 1 AS y, CAST('q' AS INT) AS x PATTERN (A)", "the measure `x`", "CAST"),
+    ],
+)
+def test_a_value_that_the_query_writes_and_that_cannot_be_used(clause: str, reason: str, place: str) -> None:
+    text = f"SELECT * FROM ticks MATCH_RECOGNIZE ({clause})"
+    assert_told(lambda: ost.sql(text).detect(TICKS), text, reason, place, "of the same type")
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason"),
+    [
+        ("MEASURES 1 AS y, CAST(sym AS INT) AS x PATTERN (A)", "the measure `x`: Could not convert string 'a'"),
+        ("MEASURES 1 AS x PATTERN (A) DEFINE A AS CAST(sym AS INT) > 1", "the condition of A: Could not convert"),
+        ("MEASURES 1 AS x PATTERN (A B) DEFINE B AS price = A.sym", "condition of B: Could not .* 'a' to [A-Z0-9]+$"),
+    ],
+)
+def test_a_value_of_a_row_that_cannot_be_used(clause: str, reason: str) -> None:
+    with pytest.raises(ost.DataError) as raised:
+        ost.sql(f"SELECT * FROM ticks MATCH_RECOGNIZE ({clause})").detect(TICKS)
+    assert re.search(reason, raised.value.reason)
+
+
+def test_the_table_of_a_clause_is_not_seen_around_it() -> None:
+    text = "SELECT * FROM t MATCH_RECOGNIZE (MEASURES t.price AS x PATTERN (A)), n WHERE n.sym = t.sym"
+    tables = {"t": TICKS, "n": TICKS}
+    reason = "there is no table or pattern variable `t`"
+    assert_told(lambda: ost.sql(text).detect(tables), text, reason, "t.sym", "MATCH_RECOGNIZE (…) AS t")
 
 
 def test_options_of_streams_are_for_spark() -> None:

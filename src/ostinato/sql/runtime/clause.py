@@ -10,7 +10,7 @@ from ostinato.sql.automaton.build import Automaton, build_automaton
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.codes import combine
 from ostinato.sql.runtime.conditions import compile_conditions
-from ostinato.sql.runtime.errors import quote
+from ostinato.sql.runtime.errors import VALUE_ERRORS, blame, quote
 from ostinato.sql.runtime.find import find_matches
 from ostinato.sql.runtime.input import OrderedRows, key_text, path_of, read_rows
 from ostinato.sql.runtime.matches import Matches
@@ -40,7 +40,15 @@ def _find(match: n.MatchRecognize, automaton: Automaton, rows: OrderedRows, limi
     values = RowValues(match, rows)
     conditions = compile_conditions(match, automaton.variables, values)
     items = [f"CAST(({text}) AS BOOLEAN)" for text in conditions.local.values()]
-    codes = combine([to_bytes(column) for column in values.evaluate(items)], rows.size)
+    try:
+        found = values.evaluate(items)
+    except VALUE_ERRORS:  # of which condition?
+        defined = {each.name: each.condition for each in match.definitions}
+        for name, item in zip(conditions.local, items, strict=True):
+            with blame(defined[name], f"the condition of {name}"):
+                values.evaluate([item])
+        raise
+    codes = combine([to_bytes(column) for column in found], rows.size)
     places = {name: place for place, name in enumerate(conditions.local)}
     allowed = codes.allowed_states(automaton, [places.get(name, -1) for name in automaton.variables])
     if not conditions.steps:
@@ -130,8 +138,15 @@ def _output_rows(
 
 
 def _measures(match: n.MatchRecognize, output: Output) -> list[tuple[str, pa.Array]]:
-    values = Measures(output).evaluate([each.value for each in match.measures], [each.name for each in match.measures])
-    return [(each.name, column) for each, column in zip(match.measures, values, strict=True)]
+    values, names = [each.value for each in match.measures], [each.name for each in match.measures]
+    try:
+        columns = Measures(output).evaluate(values, names)
+    except VALUE_ERRORS:  # of which measure?
+        for count, (value, name) in enumerate(zip(values, names, strict=True), start=1):
+            with blame(value, f"the measure `{name}`"):
+                Measures(output).evaluate(values[:count], names[:count])
+        raise
+    return [(each.name, column) for each, column in zip(match.measures, columns, strict=True)]
 
 
 def _key_name(rows: OrderedRows, key: n.Key) -> str:

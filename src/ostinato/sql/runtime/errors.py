@@ -9,7 +9,10 @@ from contextlib import contextmanager
 import duckdb
 
 from ostinato.errors import DataError, QueryError, Span, did_you_mean
+from ostinato.sql.syntax import nodes as n
+from ostinato.sql.syntax.words import closing, words
 
+VALUE_ERRORS = (duckdb.DataError, duckdb.InvalidInputException)
 _TYPES = {"INTEGER_LITERAL": "INTEGER"}
 
 
@@ -18,6 +21,8 @@ def translate_errors(text: str, tables: Iterable[str]) -> Iterator[None]:
     """Errors of running a query; `tables` are those that there are."""
     try:
         yield
+    except QueryError as error:
+        raise error.within(text) from None
     except (duckdb.ParserException, duckdb.BinderException, duckdb.CatalogException) as error:
         raise binding_error(text, str(error), None, tables) from None
     except duckdb.NotImplementedException as error:
@@ -25,8 +30,26 @@ def translate_errors(text: str, tables: Iterable[str]) -> Iterator[None]:
     except (duckdb.IOException, duckdb.PermissionException):
         fix = "read files first, and give their rows as tables"
         raise DataError("a query in SQL reads tables that it is given, and no files", fix=fix) from None
-    except (duckdb.DataError, duckdb.InvalidInputException) as error:
-        raise DataError(f"a value cannot be used: {_first_line(str(error))}") from error
+    except VALUE_ERRORS as error:
+        raise DataError(f"a value cannot be used: {_value_reason(error)}") from error
+
+
+@contextmanager
+def blame(value: n.Sql, where: str) -> Iterator[None]:
+    """Errors of values name the expression that fails: the query is wrong where it writes the value itself."""
+    try:
+        yield
+    except VALUE_ERRORS as error:
+        reason = f"a value cannot be used in {where}: {_value_reason(error)}"
+        found = re.search(r"string '(.*)' to", reason)
+        if found is not None and f"'{found[1]}'" in value.render(lambda term: " "):
+            raise QueryError(reason, span=value.span, fix="compare values of the same type") from None
+        raise DataError(reason, fix="use TRY_CAST, which gives NULL for such values") from error
+
+
+def _value_reason(error: duckdb.Error) -> str:
+    """Without the names of our own columns."""
+    return re.sub(r" when casting from source column #\w+", "", _first_line(str(error)))
 
 
 def binding_error(
@@ -39,7 +62,9 @@ def binding_error(
     reason = _first_line(message)
     if found := re.search(r'Referenced table "([^"]+)" not found', reason):
         fix = did_you_mean(found[1], known)
-        return _at(text, f"there is no table or pattern variable `{found[1]}`", found[1], span, fix)
+        if span is None and re.search(rf'(?<!\w){re.escape(found[1])}"?\s+MATCH_RECOGNIZE\b', text, re.IGNORECASE):
+            fix = f"give the rows of the clause a name: MATCH_RECOGNIZE (…) AS {found[1]}"
+        return _at(text, f"there is no table or pattern variable `{found[1]}`", found[1], span, fix, qualifies=True)
     if found := re.search(r"Table with name (\S+) does not exist", reason):
         fix = did_you_mean(found[1], known) or 'give tables by name: query.detect({"ticks": …})'
         return _at(text, f"there is no table `{found[1]}`", found[1], span, fix)
@@ -64,14 +89,30 @@ def binding_error(
     return _at(text, reason, named[1] if named else "", span, None)
 
 
-def _at(text: str, reason: str, name: str, span: Span | None, fix: str | None) -> QueryError:
-    """An error about a name, at the first place that has it; after a dot, if it stands nowhere else."""
+def _at(
+    text: str, reason: str, name: str, span: Span | None, fix: str | None, *, qualifies: bool = False
+) -> QueryError:
+    """An error about a name, at the first place that has it; after a dot, if it stands nowhere else. Without a span it
+    stands outside the clauses, and a name that qualifies others before a dot, if it stands there."""
     first, last = (span.start, span.end) if span is not None else (0, len(text))
-    for pattern in (rf'(?<![\w".]){re.escape(name)}(?!\w)', rf"(?<!\w){re.escape(name)}(?!\w)"):
-        place = re.compile(pattern, re.IGNORECASE).search(text, first, last) if name else None
+    searched = text if span is not None else _without_clauses(text)
+    bare, any_place = rf'(?<![\w".]){re.escape(name)}(?!\w)', rf"(?<!\w){re.escape(name)}(?!\w)"
+    patterns = [(rf'{bare}(?="?\s*\.)', searched)] if qualifies else []
+    for pattern, within in (*patterns, (bare, searched), (any_place, searched), (any_place, text)):
+        place = re.compile(pattern, re.IGNORECASE).search(within, first, last) if name else None
         if place is not None:
             return QueryError(reason, text=text, span=Span(*place.span()), fix=fix)
     return QueryError(reason, text=text, span=span, fix=fix)
+
+
+def _without_clauses(text: str) -> str:
+    """The text with spaces for what stands in the brackets of MATCH_RECOGNIZE."""
+    found = words(text)
+    for index, word in enumerate(found[:-1]):
+        if word.keyword == "MATCH_RECOGNIZE" and found[index + 1].text == "(":
+            first, last = found[index + 1].end, found[closing(found, index + 1)].start
+            text = text[:first] + " " * (last - first) + text[last:]
+    return text
 
 
 def _first_line(message: str) -> str:

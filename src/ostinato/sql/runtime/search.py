@@ -39,6 +39,7 @@ from ostinato.sql.kernels.layout import (
 from ostinato.sql.kernels.search import search_rows
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.conditions import Conditions
+from ostinato.sql.runtime.errors import blame
 from ostinato.sql.runtime.find import automaton_fields, new_state, reach_all, settle
 from ostinato.sql.runtime.input import OrderedRows
 from ostinato.sql.runtime.live_reads import live_reads
@@ -205,7 +206,11 @@ def ask(
         automaton, np.array([start if first is None else first], np.int64), np.array([depth + 1], np.int64), one, path
     )
     output = Output(match, rows, matches, np.zeros(1, np.int64), np.array([depth], np.int64), False)
-    (answer,) = Measures(output).evaluate([conditions.asked[int(search.state[ASKED])]])
+    asked = conditions.asked[int(search.state[ASKED])]
+    name = automaton.variables[int(automaton.variable[path[-1]])]
+    written = next((each.condition for each in match.definitions if each.name == name), asked)
+    with blame(written, f"the condition of {name}"):
+        (answer,) = Measures(output).evaluate([asked])
     return bool(answer.cast(pa.bool_())[0].as_py())
 
 
