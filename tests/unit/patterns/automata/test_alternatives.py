@@ -60,7 +60,7 @@ def test_as_many_states_as_alternatives(text: str, copies: int) -> None:
 def test_the_same_matches(text: str, strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ostinato.patterns.compile._MANY_EVENTS", 0)
     chance = random.Random(len(text))
-    for _ in range(15):
+    for _ in range(8):
         rows = pa.table(
             {
                 "type": [chance.choice("AB") for _ in range(10)],
