@@ -97,7 +97,7 @@ Case = tuple[Strata, list[Row]]
 
 @pytest.mark.usefixtures("no_adaptive_plans")
 def test_random_programs(spark: Any) -> None:
-    @seed(5)
+    @seed(11)
     @settings(max_examples=3, deadline=None, phases=[Phase.generate], database=None)
     @given(cases())
     def check(case: Case) -> None:
