@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.engine_errors import stream_ended
-from ostinato.core.events import DEFAULT_TYPE, time_order, to_arrow, with_columns
+from ostinato.core.events import DEFAULT_TYPE, to_arrow, with_columns
 from ostinato.core.options import bad_option
 from ostinato.core.reorder import ReleasedRows, SingleRow
 from ostinato.core.stream_schema import align_rows
@@ -22,6 +22,7 @@ from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front, PlainRows
 from ostinato.patterns.live.matches import Answers, LiveMatches, QueryMatches
+from ostinato.patterns.live.past import place_past
 from ostinato.patterns.live.snapshot import load_live, resume_live, save_live
 from ostinato.patterns.live.state import LiveState
 from ostinato.patterns.live.statistics import LiveStatistics
@@ -67,7 +68,8 @@ class LiveEngine(LiveState):
 
     @_locked
     def add(self, name: str, query: PatternQuery, *, limits: Limits | None = None, since: Any = None) -> None:
-        """Begin to run a query, from the next event on, as if the stream began there; or with the past in `since`.
+        """Begin to run a query, from the next event that is read on, as if the stream began there; or with the past in
+        `since`.
 
         Parameters
         ----------
@@ -78,8 +80,9 @@ class LiveEngine(LiveState):
         limits
             Of this query alone; those of the engine if left out.
         since
-            The last events that came, as a table or a list of dicts: the query goes on as if it had been there for
-            them. The matches that they complete are not given.
+            The last events that came, in the order they came, as a table or a list of dicts: the query goes on as if
+            it had been there for them. The matches that they complete are not given. Events that still wait for
+            earlier ones, as `lateness` has it, are not among them: it reads those with the others.
         """
         self._check_open()
         given: Any = (name, query)
@@ -103,8 +106,8 @@ class LiveEngine(LiveState):
         if not len(rows):
             return None
         assert self.front is not None
-        self.events = max(self.events, len(rows))
-        return ReleasedRows(rows, range(self.events - len(rows), self.events), time_order(rows, self.front.columns))
+        self.events = self.events or len(rows)
+        return place_past(self.front, self.shared.history, rows, self.events)
 
     @_locked
     def remove(self, name: str) -> None:
