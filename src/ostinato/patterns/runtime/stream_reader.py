@@ -28,6 +28,9 @@ from ostinato.patterns.runtime.strategies import select_matches
 class StreamReader(EngineState):
     """How a batch of events changes the state: the matcher first, then what chooses among the matches it completes."""
 
+    _defers = False  # whether events are read on where an answer cannot be computed, and it is raised after them
+    _failure: DataError | None = None  # that is to be raised
+
     def _read(
         self, released: ReleasedRows, *, more: bool = True, go_back: Callable[[], None] | None = None
     ) -> Iterator[pa.Table]:
@@ -39,6 +42,7 @@ class StreamReader(EngineState):
     def _matches_of(
         self, released: ReleasedRows, *, more: bool, stopped: str, go_back: Callable[[], None] | None
     ) -> Iterator[pa.Table]:
+        self._defers, given = more, self.matches
         if self.first is None or not self.first.done:
             try:
                 events, times = self._open(released)
@@ -55,7 +59,10 @@ class StreamReader(EngineState):
             self.read = int(released.places[-1]) + 1
         if more:
             self._close_history()
-        self.stopped, self.reading = stopped, None
+        self.stopped, self.reading, self._defers = stopped, None, False
+        if (failure := self._failure) is not None:
+            self._failure, self.matches = None, given
+            raise failure
 
     def _mark(self) -> Callable[[], None]:
         """A way back to the state before events were taken, as long as the matcher has read none of them."""
@@ -222,7 +229,13 @@ class StreamReader(EngineState):
             matches = self.distinct.only_new(matches, self.compiled.alike)
         if self.first is not None and len(matches):
             matches = self._take_first(self.first, matches)
-        table = self._table(matches)
+        try:
+            table = self._table(matches)
+        except DataError as error:
+            if not self._defers:
+                raise
+            self._failure = self._failure or error
+            return self._nothing
         self.matches += len(matches)
         return table
 

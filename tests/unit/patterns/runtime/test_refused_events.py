@@ -107,3 +107,31 @@ def test_a_push_that_fails_gives_no_types(bad: dict[str, Any]) -> None:
         engine.push(bad)
     assert pa.types.is_null(engine.stream.schema.field("s").type)
     assert engine.push(event(1, None) | {"s": 7})["positions"].to_pylist() == [[1]]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_answer_that_cannot_be_computed_stops_nothing(form: str) -> None:
+    make, engine = FORMS[form], ost.cel("SELECT CAST(x.s AS INT) + 0 * y.ts AS s WHERE A AS x ; B AS y").engine()
+    engine.push(make(event(0, "1")))
+    engine.push([event(1, "q")])
+    given = engine.stats().matches
+    with pytest.raises(ost.DataError, match="'q' cannot be cast"):
+        engine.push(make(event(2, "q", "B")) if form != "many" else [event(2, "", "B")] * 20)
+    assert engine.stats().matches == given
+    engine = ost.cel("SELECT CAST(x.s AS INT) AS s WHERE A AS x").engine()
+    for ts, text in enumerate(["7", "q", "8"]):
+        if text == "q":
+            with pytest.raises(ost.DataError, match="'q' cannot be cast"):
+                engine.push(make(event(ts, text)))
+        else:
+            assert engine.push(make(event(ts, text)))["s"].to_pylist()[-1] == int(text)
+    size = 21 if form == "many" else 1
+    assert (engine.stats().events, engine.stats().matches) == (3 * size, 2 * size)
+
+
+def test_waiting_matches_that_cannot_be_computed() -> None:
+    engine = ost.cel("SELECT CAST(x.s AS INT) AS s WHERE A AS x ; NOT B FOR 5 seconds").engine()
+    engine.push([event(0, "q"), event(3, "7")])
+    with pytest.raises(ost.DataError, match="'q' cannot be cast"):
+        engine.push([event(6, None, "C")] * 30)
+    assert engine.push([event(9, None, "C")] * 30)["s"].to_pylist() == [7]
