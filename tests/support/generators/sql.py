@@ -87,6 +87,8 @@ def _match_condition(draw: Draw, name: str) -> str:
             f"PREV(LAST({other}.v)) = {number} OR v > 1",
             "PREV(CLASSIFIER()) = 'A' OR v < 2",
             f"CLASSIFIER({other}) <> 'B'",
+            f"LAST(CLASSIFIER({other}), 1) <> 'A'",
+            f"NEXT(FIRST(CLASSIFIER({other}))) = 'B'",
             f"MATCH_NUMBER() < {number}",
             f"max({other}.v) - min(v) <= {number}",
             f"{other}.w < v",
