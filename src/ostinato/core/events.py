@@ -22,14 +22,18 @@ from ostinato.errors import ANY, DataError, Message, Option, did_you_mean
 DEFAULT_TIME, DEFAULT_TYPE = "ts", "type"
 
 
-def to_arrow(data: Any, *, pieces: int = 1) -> pa.Table:
+TABLES = "a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
+_UNFIT = "give numbers that fit 64 bits (or decimals), and text without lone surrogates"
+
+
+def to_arrow(data: Any, *, pieces: int = 1, accepted: str = TABLES) -> pa.Table:
     """Events in any accepted form as an Arrow table, copied only where the form demands it, then in so many pieces side
     by side.
 
     Views become plain strings or bytes, and runs are written out: Arrow can neither sort nor take them yet. Indices of
     dictionaries become int32: later batches may bring other values, and all of them must be told apart.
     """
-    table = _check_unique_names(_to_table(data))
+    table = _check_unique_names(_to_table(data, accepted))
     for place, field in enumerate(table.schema):
         if (plain := _plain_type(field.type)) != field.type:
             table = table.set_column(place, field.name, _plain_column(table[field.name], plain, pieces))
@@ -59,7 +63,7 @@ def _plain_column(column: pa.ChunkedArray, kind: pa.DataType, pieces: int) -> pa
     return pa.chunked_array([chunk for piece in run_pieces(convert_piece, pieces) for chunk in piece], kind)
 
 
-def _to_table(data: Any) -> pa.Table:
+def _to_table(data: Any, accepted: str) -> pa.Table:
     # By module name, so that pandas and polars are never imported for those who do not use them.
     library, name = type(data).__module__.partition(".")[0], type(data).__name__
     try:
@@ -79,20 +83,26 @@ def _to_table(data: Any) -> pa.Table:
             columns = dict.fromkeys(key for row in data for key in row)
             if odd := [key for key in columns if not isinstance(key, str)]:
                 raise DataError(f"a column is named {odd[0]!r}", fix="name columns with text")
-            return pa.table({column: _column([row.get(column) for row in data]) for column in columns})
+            return pa.table({column: _named_column(column, [row.get(column) for row in data]) for column in columns})
         if library != "pyspark" and hasattr(data, "__arrow_c_stream__"):
             return pa.RecordBatchReader.from_stream(data).read_all()
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
         raise DataError(f"cannot read the events: {error}", fix="give every column values of one type") from error
     except (OverflowError, UnicodeError) as error:
-        fix = "give numbers that fit 64 bits (or decimals), and text without lone surrogates"
-        raise DataError(f"cannot read the events: {error}", fix=fix) from error
+        raise DataError(f"cannot read the events: {error}", fix=_UNFIT) from error
     if library == "pyspark" and name == "DataFrame":
         if type(data).__module__.startswith("pyspark.pandas"):
             raise DataError("events are a pandas DataFrame on Spark", fix="give frame.to_spark()")
         raise DataError("events are a Spark DataFrame", fix="hand it to query.detect(frame), which runs on Spark")
-    accepted = "a pyarrow Table, RecordBatch or RecordBatchReader, a pandas or polars DataFrame, or a list of dicts"
-    raise DataError(f"events are {type(data).__module__}.{name}", fix=f"give {accepted}")
+    kind = name if library == "builtins" else f"{type(data).__module__}.{name}"
+    raise DataError(f"events are {kind}", fix=f"give {accepted}")
+
+
+def _named_column(name: str, values: list[Any]) -> pa.Array:
+    try:
+        return _column(values)
+    except (OverflowError, UnicodeError) as error:
+        raise DataError(f"cannot read the events: `{name}`: {error}", fix=_UNFIT) from error
 
 
 def _column(values: list[Any]) -> pa.Array:

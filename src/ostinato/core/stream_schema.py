@@ -19,8 +19,11 @@ def with_types(schema: pa.Schema, types: Mapping[str, pa.DataType]) -> pa.Schema
     return pa.schema([pa.field(field.name, types.get(field.name, field.type)) for field in schema])
 
 
-def align_rows(batch: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A later batch with the columns and types of the first."""
+_FIX = "push values of one type, or set the types by pushing an empty table of them first"
+
+
+def align_rows(batch: pa.Table, schema: pa.Schema, *, fix: str = _FIX) -> pa.Table:
+    """A later batch with the columns and types of the first; where its types differ, `fix` says what to do."""
     missing = [name for name in schema.names if name not in batch.schema.names]
     if missing:
         raise DataError(
@@ -32,13 +35,13 @@ def align_rows(batch: pa.Table, schema: pa.Schema) -> pa.Table:
     try:
         return batch.cast(schema)
     except _UNFIT:
-        raise _misfit(batch, schema) from None
+        raise _misfit(batch, schema, fix) from None
 
 
 _UNFIT = (pa.ArrowInvalid, pa.ArrowNotImplementedError, ValueError)
 
 
-def _misfit(batch: pa.Table, schema: pa.Schema) -> DataError:
+def _misfit(batch: pa.Table, schema: pa.Schema, fix: str) -> DataError:
     """Says which column does not have the type that the first batch set."""
     reason = "the column types of this batch differ from those of earlier ones"
     for field in schema:
@@ -47,4 +50,4 @@ def _misfit(batch: pa.Table, schema: pa.Schema) -> DataError:
         except _UNFIT as error:
             reason = f"`{field.name}` is {field.type} in this stream, which does not fit this batch: {error}"
             break
-    return DataError(reason, fix="push values of one type, or set the types by pushing an empty table of them first")
+    return DataError(reason, fix=fix)

@@ -8,10 +8,8 @@ from ostinato.core.options import check_limits
 from ostinato.core.stopwatch import Stopwatch
 from ostinato.errors import Limit, LimitError, Message
 
-_FEWER = (
-    "use count() to only count them, push_each() to take them piece by piece, a strategy that gives one match per "
-    "event (SELECT NXT or LAST), a narrower WITHIN, or raise "
-)
+_NARROWER = "a strategy that gives one match per event (SELECT NXT or LAST), a narrower WITHIN, or raise "
+_FEWER = f"use count() to only count them, push_each() to take them piece by piece, {_NARROWER}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,3 +63,10 @@ class Limits:
                 reason=f"partial matches need {size:,} bytes",
                 fix=Message("add WITHIN so that old partial matches expire, narrow it, or raise ", Limit("memory")),
             )
+
+
+def within_many(error: LimitError) -> LimitError:
+    """The same error for an engine of many queries, which neither counts matches alone nor gives them in pieces."""
+    if not error.fix.startswith(_FEWER):
+        return error
+    return error.replace(fix=Message(f"push fewer events at a time, use {_NARROWER}", Limit(error.limit)))

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.engine_errors import stream_ended
-from ostinato.core.events import DEFAULT_TYPE, to_arrow, with_columns
+from ostinato.core.events import DEFAULT_TYPE, TABLES, to_arrow, with_columns
 from ostinato.core.options import bad_option
 from ostinato.core.reorder import ReleasedRows, SingleRow
 from ostinato.core.stream_schema import align_rows
@@ -30,6 +30,7 @@ from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.runtime.state import EngineOptions, late_error
 
+_EVENTS = f"an event as a dict or a tuple, a list of those, or {TABLES}"
 _FEW_ROWS = 64  # events as dicts: so many are read one by one
 _ENDED = stream_ended("ostinato.engine(…)")
 Row = Mapping[str, Any]
@@ -102,7 +103,9 @@ class LiveEngine(LiveState):
 
     def _past(self, since: Any) -> ReleasedRows | None:
         events = self._as_rows(since)
-        rows = self._conform(to_arrow(since) if events is None else self._to_table(events), events or ())
+        rows = self._conform(
+            to_arrow(since, accepted=_EVENTS) if events is None else self._to_table(events), events or ()
+        )
         if not len(rows):
             return None
         assert self.front is not None
@@ -176,7 +179,7 @@ class LiveEngine(LiveState):
         self._check_open()
         rows = self._as_rows(batch)
         if rows is None:
-            return self._answer(self._push_table(to_arrow(batch)))
+            return self._answer(self._push_table(to_arrow(batch, accepted=_EVENTS)))
         front = self.front
         if front is not None and len(rows) <= _FEW_ROWS and (found := self._push_rows(front, rows)) is not None:
             return self._answer(found)
@@ -366,7 +369,8 @@ class LiveEngine(LiveState):
             What `snapshot` returned, of an engine for the same stream; None: begin anew.
         """
         if self.front is None:
-            raise DataError("the columns of the stream are not known yet", fix="push a batch (it may be empty) first")
+            fix = Message("name them with ", Option("schema"), ", or push a table (it may be empty) first")
+            raise DataError("the columns of the stream are not known yet", fix=fix)
         resume_live(self, data)
 
     @staticmethod

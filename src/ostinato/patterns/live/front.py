@@ -13,7 +13,9 @@ from ostinato.core.events import StreamColumns
 from ostinato.core.reorder import ReorderBuffer, SingleRow
 from ostinato.core.rows import plain_check, plain_ticks
 from ostinato.core.stream_schema import align_rows, types_of_empty_columns, with_types
-from ostinato.errors import DataError
+from ostinato.errors import DataError, Message, Option
+
+_TYPES = Message("push values of one type, or name the types of the columns ahead with ", Option("schema"))
 
 
 class Front:
@@ -40,7 +42,7 @@ class Front:
             self.clock.ticks(rows[self.clock.column])
 
     def align(self, rows: pa.Table) -> pa.Table:
-        return align_rows(rows, self.schema) if rows.num_columns else self.schema.empty_table()
+        return align_rows(rows, self.schema, fix=_TYPES) if rows.num_columns else self.schema.empty_table()
 
     def name_values(self, event: Mapping[str, Any] | Sequence[Any]) -> Mapping[str, Any]:
         """An event by name; a tuple has a value for each name."""

@@ -33,8 +33,8 @@ class Answers:
 class LiveMatches:
     """Matches by query.
 
-    It is a collection of rows, each a dict whose `query` names the query. Rows are made when they are asked for, so
-    that to push events whose matches nobody reads costs nothing more.
+    It is a collection of rows, each a dict whose `query` names the query: one query after the other, each in order of
+    time. Rows are made when they are asked for, so that to push events whose matches nobody reads costs nothing more.
     """
 
     def __init__(

@@ -11,15 +11,16 @@ import pyarrow as pa
 from ostinato.core.clock import MAX_TICK
 from ostinato.core.events import StreamColumns, column_kinds
 from ostinato.core.reorder import ReleasedRows
-from ostinato.errors import DataError, LimitError, OstinatoError
+from ostinato.errors import DataError, LimitError, Message, Option, OstinatoError
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.kernels import protocol
-from ostinato.patterns.limits import Limits
+from ostinato.patterns.limits import Limits, within_many
 from ostinato.patterns.live.front import Front, PlainRows
 from ostinato.patterns.live.separate_queries import SeparateQueries, may_sleep
 from ostinato.patterns.live.shared_queries import SharedQueries, is_shareable
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.plan.check import check_schema
+from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 
@@ -66,7 +67,8 @@ class LiveState:
 
     def _stop(self, name: str, error: LimitError | DataError) -> None:
         """A query has reached a limit of its own, or an event does not fit it."""
-        error = error.replace(reason=f"{name}: {error.reason}") if isinstance(error, DataError) else error
+        named = f"{name}: {error.reason}"
+        error = within_many(error) if isinstance(error, LimitError) else error.replace(reason=named)
         self.errors[name] = error
         self.stopped[name] = replace(self._statistics(name), bytes=0, stopped=str(error))
         self._stopped_now[name] = str(error)
@@ -85,7 +87,14 @@ class LiveState:
         try:
             engine.bind(front.schema.empty_table(), minterms=minterms)
         except OstinatoError as error:
-            raise error.replace(reason=f"{name}: {error.reason}") from None
+            fix = error.fix
+            if self.front is not None and required_attributes(engine.compiled.query) - {*front.schema.names}:
+                known = f"{fix}. " if fix else ""
+                fix = Message(
+                    known, "The first events set the columns: name those that only later events have ahead, with ",
+                    Option("schema"), " when the engine is opened",
+                )  # fmt: skip
+            raise error.replace(reason=f"{name}: {error.reason}", fix=fix) from None
         if is_shareable(engine):
             self.numbers[name] = self.shared.add(name, engine, past)
         else:
