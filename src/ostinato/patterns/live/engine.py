@@ -109,8 +109,10 @@ class LiveEngine(LiveState):
         if not len(rows):
             return None
         assert self.front is not None
-        self.events = self.events or len(rows)
-        return place_past(self.front, self.shared.history, rows, self.events)
+        events = self.events or len(rows)
+        past = place_past(self.front, self.shared.history, rows, events)
+        self.events = events
+        return past
 
     @_locked
     def remove(self, name: str) -> None:

@@ -441,6 +441,11 @@ class SharedQueries:
         if self.history.crowded or self.frames.read >= self._next_forget:
             self._forget()
 
+    def restart(self, read: int) -> None:
+        """Go on where so many events have been read."""
+        self.frames.restart(read)
+        self._next_forget = read + _EVENTS
+
     def forget(self) -> None:
         """Forget all that can no longer matter."""
         self._forget(fewest_keys=1)

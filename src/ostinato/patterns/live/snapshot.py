@@ -183,7 +183,7 @@ def _fill_frames(
     arrays: Mapping[str, npt.NDArray[Any]],
     tables: Mapping[str, pa.Table],
 ) -> None:
-    shared.frames.restart(meta["read"])
+    shared.restart(meta["read"])
     for place, (columns, tied) in enumerate(meta["frames"]):
         for frame in shared.frames.keys:
             if (list(frame.columns), frame.tied) == (columns, tied):

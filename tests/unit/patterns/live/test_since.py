@@ -41,6 +41,14 @@ def test_what_cannot_be_the_past_is_refused_and_changes_nothing(since: list[Any]
     assert sorted(found) == [(1, [0, 2]), (3, [1, 2])]
 
 
+def test_a_past_that_is_refused_before_any_event_leaves_no_trace() -> None:
+    live = ost.engine({"a": PAIR})
+    with pytest.raises(ost.DataError, match="older than the one before it"):
+        live.add("s", PAIR, since=[event(3, "O"), event(2, "O")])
+    live.push([event(1, "O")])
+    assert [match["positions"] for match in live.push(event(4, "P"))] == [[0, 1]]
+
+
 def test_events_that_wait_are_read_by_a_query_that_comes_meanwhile() -> None:
     live = begun(lateness=2)  # the event at 1 was read, that at 3 waits
     live.add("s", PAIR)
