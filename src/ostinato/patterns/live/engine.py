@@ -109,9 +109,9 @@ class LiveEngine(LiveState):
         if not len(rows):
             return None
         assert self.front is not None
-        events = self.events or len(rows)
-        past = place_past(self.front, self.shared.history, rows, events)
-        self.events = events
+        count = self.events or len(rows)
+        past = place_past(self.front, self.shared.history, rows, count)
+        self.events = count
         return past
 
     @_locked
