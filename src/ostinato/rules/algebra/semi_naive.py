@@ -70,12 +70,12 @@ def _additions(node: cera.Node, moving: set[str]) -> cera.Node | None:
         return None if left is None else replace(node, left=left)
     if isinstance(node, cera.Join | cera.TemporalJoin):
         left, right = _additions(node.left, moving), _additions(node.right, moving)
-        arms: list[cera.Node] = []
+        operands: list[cera.Node] = []
         if left is not None:
-            arms.append(replace(node, left=left, right=_part("◦∪Δ", node.right, moving)))
+            operands.append(replace(node, left=left, right=_part("◦∪Δ", node.right, moving)))
         if right is not None:
-            arms.append(replace(node, left=_part("◦", node.left, moving), right=right))
-        return None if not arms else arms[0] if len(arms) == 1 else cera.Union(tuple(arms))
+            operands.append(replace(node, left=_part("◦", node.left, moving), right=right))
+        return None if not operands else operands[0] if len(operands) == 1 else cera.Union(tuple(operands))
     below = _additions(cera.inputs(node)[0], moving)
     return None if below is None else cera.with_inputs(node, (below,))
 

@@ -1,4 +1,4 @@
-"""Which arms concern a tuple: an index over the constants that its columns are compared with."""
+"""Which delta queries concern a tuple: an index over the constants that its columns are compared with."""
 
 from __future__ import annotations
 
@@ -7,39 +7,39 @@ from collections.abc import Sequence
 import numpy as np
 
 from ostinato.core.arrays import Int64
-from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest
-from ostinato.rules.incremental.growing_tables import GrowingList, GrowingTable
+from ostinato.rules.incremental.delta_query import ConstantTest, DeltaQuery
+from ostinato.rules.incremental.kernel_tables import KernelList, KernelTable
 from ostinato.rules.kernels import layout as k
 
 
 class DispatchIndex:
-    """A node for each label that comes in and each point; the first node has no arms."""
+    """A node for each label that comes in and each point; the first node has no delta queries."""
 
     def __init__(self) -> None:
-        self.nodes, self.switches = GrowingTable(4, [(0, 0, 0, 0)]), GrowingTable(6)
-        self.cases, self.thresholds, self.arms = GrowingTable(3, [(-1, -1, -1)]), GrowingList(), GrowingList()
+        self.nodes, self.switches = KernelTable(4, [(0, 0, 0, 0)]), KernelTable(6)
+        self.cases, self.thresholds, self.deltas = KernelTable(3, [(-1, -1, -1)]), KernelList(), KernelList()
 
     def __len__(self) -> int:
-        return len(self.arms)
+        return len(self.deltas)
 
     def tables(self) -> dict[str, Int64]:
-        """The fields of LiveState."""
+        """The fields of ProgramState."""
         return {
             "nodes": self.nodes.table,
             "switches": self.switches.table,
             "cases": self.cases.table,
             "thresholds": self.thresholds.array,
-            "node_arms": self.arms.array,
+            "node_deltas": self.deltas.array,
         }
 
-    def node(self, arms: Sequence[ArmCode]) -> int:
-        """The number of a node for these arms."""
-        begin, end = self.arms.extend(arm.number for arm in arms if switch_of(arm) is None)
+    def node(self, deltas: Sequence[DeltaQuery]) -> int:
+        """The number of a node for these delta queries."""
+        begin, end = self.deltas.extend(delta.number for delta in deltas if switch_of(delta) is None)
         first = len(self.switches)
         cases: dict[tuple[int, int, bool], list[tuple[ConstantTest, int]]] = {}
-        for arm in arms:
-            if (test := switch_of(arm)) is not None:
-                cases.setdefault((test.kind, test.column, test.floating), []).append((test, arm.number))
+        for delta in deltas:
+            if (test := switch_of(delta)) is not None:
+                cases.setdefault((test.kind, test.column, test.floating), []).append((test, delta.number))
         for (kind, column, floating), found in cases.items():
             if kind == k.EQUAL:
                 self._equalities(column, found)
@@ -58,7 +58,7 @@ class DispatchIndex:
             slot = hash_case(code) & (size - 1)
             while table[slot, 1] >= 0:
                 slot = (slot + 1) & (size - 1)
-            table[slot] = code, *self.arms.extend(numbers)
+            table[slot] = code, *self.deltas.extend(numbers)
         first = len(self.cases)
         self.cases.extend(table.tolist())
         self.switches.append((k.EQUAL, column, 0, first, first + size, size - 1))
@@ -70,8 +70,8 @@ class DispatchIndex:
 
         found = sorted(found, key=value)
         begin, end = self.thresholds.extend(test.code for test, _ in found)
-        arms, _ = self.arms.extend(number for _, number in found)
-        self.switches.append((kind, column, int(floating), begin, end, arms - begin))
+        deltas, _ = self.deltas.extend(number for _, number in found)
+        self.switches.append((kind, column, int(floating), begin, end, deltas - begin))
 
 
 def hash_case(value: int) -> int:
@@ -80,7 +80,7 @@ def hash_case(value: int) -> int:
     return int(product ^ (product >> 32))
 
 
-def switch_of(arm: ArmCode) -> ConstantTest | None:
-    """The test whose index finds the arm: by equality, if there is one."""
-    by_equality = [test for test in arm.tests if test.kind == k.EQUAL]
-    return next(iter([*by_equality, *arm.tests]), None)
+def switch_of(delta: DeltaQuery) -> ConstantTest | None:
+    """The test whose index finds the delta query: by equality, if there is one."""
+    by_equality = [test for test in delta.tests if test.kind == k.EQUAL]
+    return next(iter([*by_equality, *delta.tests]), None)

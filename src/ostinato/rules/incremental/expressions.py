@@ -1,4 +1,4 @@
-"""Conditions and values of rules as instructions of arms.
+"""Conditions and values of rules as instructions of delta queries.
 
 They mean what relational.expressions writes in SQL. What kernels cannot compute (texts in order, decimals, functions of
 texts and of users) is None here, and left to host_expressions.
@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from ostinato.core.expressions import ARITHMETIC, CASE, COMPARISONS, LOGIC, Call, Expr, Literal, UserCall, Variable
 from ostinato.rules.algebra.time_relations import RELATIONS
-from ostinato.rules.incremental.arm_code import ArmCode, Operand
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, NUMBERED, TRUTH, WHOLE
+from ostinato.rules.incremental.delta_query import DeltaQuery, Operand
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import case_parts
 from ostinato.rules.relational.kinds import TERM, type_family
@@ -32,10 +32,10 @@ TimeSlot = Callable[[str, str], int]  # the slot of the begin or the end of an e
 
 
 class Expressions:
-    """Compiles into an arm. Variables are operands, found by name."""
+    """Compiles into a delta query. Variables are operands, found by name."""
 
-    def __init__(self, arm: ArmCode, variable: Callable[[str], Operand]) -> None:
-        self.arm, self.variable = arm, variable
+    def __init__(self, delta: DeltaQuery, variable: Callable[[str], Operand]) -> None:
+        self.delta, self.variable = delta, variable
 
     def value(self, expr: Expr) -> Operand | None:
         """The operand that holds the value; None where kernels cannot compute it."""
@@ -73,7 +73,7 @@ class Expressions:
         return self.as_family(self.value(expr), "boolean")
 
     def _made(self, op: int, kind: pa.DataType, one: Operand, other: Operand | None = None) -> Operand:
-        return Operand(kind, self.arm.compute(op, one.slot, None if other is None else other.slot))
+        return Operand(kind, self.delta.compute(op, one.slot, None if other is None else other.slot))
 
     def _fold(self, op: int, parts: list[Operand | None]) -> Operand | None:
         first, *rest = parts
@@ -84,7 +84,7 @@ class Expressions:
         return first
 
     def _literal(self, value: object) -> Operand | None:
-        frame = self.arm.frame
+        frame = self.delta.frame
         if value is None:
             return Operand(pa.null(), frame.literal(None, NOTHING))
         if isinstance(value, bool):
@@ -106,8 +106,8 @@ class Expressions:
         if family not in _PLAIN:
             return None
         wanted, kind = _PLAIN[family]
-        slot = self.arm.frame.slot()
-        self.arm.add(k.TERM_PLAIN, slot, operand.slot, wanted)
+        slot = self.delta.frame.slot()
+        self.delta.add(k.TERM_PLAIN, slot, operand.slot, wanted)
         return Operand(kind, slot)
 
     def as_float(self, operand: Operand) -> Operand | None:
@@ -165,22 +165,22 @@ class Expressions:
         *results, chosen = found
         for test, one in zip(reversed(tests), reversed(results), strict=True):
             assert test is not None
-            slot = self.arm.frame.slot()
-            self.arm.add(k.CHOOSE, slot, test.slot, one.slot, chosen.slot)
+            slot = self.delta.frame.slot()
+            self.delta.add(k.CHOOSE, slot, test.slot, one.slot, chosen.slot)
             chosen = Operand(kind, slot)
         return Operand(kind, chosen.slot)
 
     def moment(self, tick: Operand, kind: pa.DataType, ticks_per_second: int) -> Operand:
         """A tick as a time of this type: a timestamp, which is coded in microseconds, or a number of seconds."""
-        constant = self.arm.frame.constant
+        constant = self.delta.frame.constant
         if pa.types.is_timestamp(kind):
             if ticks_per_second == _MICRO:
                 return Operand(kind, tick.slot)
             op, by = (k.MUL_I, _MICRO // ticks_per_second) if ticks_per_second < _MICRO else (k.DIV_I, 1000)
-            return Operand(kind, self.arm.compute(op, tick.slot, constant(by)))
+            return Operand(kind, self.delta.compute(op, tick.slot, constant(by)))
         if pa.types.is_integer(kind):
-            return Operand(kind, self.arm.compute(k.DIV_I, tick.slot, constant(ticks_per_second)))
-        second = Operand(pa.float64(), self.arm.frame.literal(float(ticks_per_second), FLOAT))
+            return Operand(kind, self.delta.compute(k.DIV_I, tick.slot, constant(ticks_per_second)))
+        second = Operand(pa.float64(), self.delta.frame.literal(float(ticks_per_second), FLOAT))
         return self._made(k.DIV_F, kind, self._made(k.I_TO_F, kind, tick), second)
 
     def _arithmetic(self, op: str, args: tuple[Expr, ...]) -> Operand | None:
@@ -249,34 +249,34 @@ class Expressions:
         return found
 
     def _temporal(self, condition: Temporal, time: TimeSlot, ticks: Callable[[int], int]) -> int:
-        arm = self.arm
+        delta = self.delta
         if condition.relation in RELATIONS:
             left, right = condition.events
             tests = [
-                arm.compute(k.EQ_I + _ORDER[op], time(left, one), time(right, other))
+                delta.compute(k.EQ_I + _ORDER[op], time(left, one), time(right, other))
                 for one, op, other in RELATIONS[condition.relation]
             ]
             return self._all(tests)
         assert condition.duration is not None
         begins, ends = ([time(event, side) for event in condition.events] for side in ("begin", "end"))
         if condition.relation == "within":
-            between = arm.compute(k.SUB_I, extreme(arm, k.GREATEST, ends), extreme(arm, k.LEAST, begins))
-            return arm.compute(k.LE_I, between, arm.frame.constant(ticks(condition.duration.nanoseconds)))
-        between = arm.compute(k.SUB_I, extreme(arm, k.GREATEST, begins), extreme(arm, k.LEAST, ends))
-        return arm.compute(k.GE_I, between, arm.frame.constant(-ticks(-condition.duration.nanoseconds)))
+            between = delta.compute(k.SUB_I, extreme(delta, k.GREATEST, ends), extreme(delta, k.LEAST, begins))
+            return delta.compute(k.LE_I, between, delta.frame.constant(ticks(condition.duration.nanoseconds)))
+        between = delta.compute(k.SUB_I, extreme(delta, k.GREATEST, begins), extreme(delta, k.LEAST, ends))
+        return delta.compute(k.GE_I, between, delta.frame.constant(-ticks(-condition.duration.nanoseconds)))
 
     def _all(self, tests: list[int]) -> int:
         first, *rest = tests
         for test in rest:
-            first = self.arm.compute(k.AND, first, test)
+            first = self.delta.compute(k.AND, first, test)
         return first
 
 
-def extreme(arm: ArmCode, op: int, slots: list[int]) -> int:
+def extreme(delta: DeltaQuery, op: int, slots: list[int]) -> int:
     """The LEAST or the GREATEST of times."""
     first, *rest = slots
     for slot in rest:
-        first = arm.compute(op, first, slot)
+        first = delta.compute(op, first, slot)
     return first
 
 

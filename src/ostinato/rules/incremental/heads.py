@@ -1,7 +1,8 @@
-"""C^X[h]: the arms that make derived events.
+"""C^X[h]: the delta queries that make derived events.
 
-An aggregate goes over what a trace collects: its rows are found one after another by the arm that has the trace, so
-kernels aggregate where they look up. Lists, elements, texts in order and groups across tuples are made in Python.
+An aggregate goes over what a trace collects: its rows are found one after another by the delta query that has the
+trace, so kernels aggregate where they look up. Lists, elements, texts in order and groups across tuples are made in
+Python.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.incremental.arm_code import ArmCode, Host, Operand, PointPlan
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, TRUTH, WHOLE, code_kind, decode_value, encode_value
+from ostinato.rules.incremental.delta_query import DeltaQuery, Host, Operand, PointPlan
 from ostinato.rules.incremental.expressions import Expressions, extreme
 from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_made_in_one
 from ostinato.rules.incremental.host_values import NeedsHostError
 from ostinato.rules.incremental.interned import Interned
-from ostinato.rules.incremental.operators import ArmPlanner, Columns, Way, data_conditions
+from ostinato.rules.incremental.operators import Columns, DeltaPlanner, Way, data_conditions
 from ostinato.rules.incremental.sliding_groups import SlidingWindow, sliding_window
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import CALCULATING, HeadColumn, aggregate_kind
@@ -36,7 +37,7 @@ _KERNELS |= {"first": k.FIRST_OF, "last": k.LAST_OF}
 
 
 @dataclass(eq=False)
-class GroupArm:
+class GroupPlan:
     """What the instructions of a group say, while they are written."""
 
     columns: list[int]  # the slots of a row
@@ -51,9 +52,9 @@ class GroupArm:
 
 
 class HeadPlanner:
-    """Writes the arms of one rule."""
+    """Writes the delta queries of one rule."""
 
-    def __init__(self, planner: ArmPlanner, definition: cera.Definition, node: cera.Construct) -> None:
+    def __init__(self, planner: DeltaPlanner, definition: cera.Definition, node: cera.Construct) -> None:
         assert isinstance(node.input, cera.Merge)
         self.planner, self.node, self.merge = planner, node, node.input
         self.kinds = planner.types.kinds_of(self.merge.input)
@@ -71,12 +72,12 @@ class HeadPlanner:
             return
         planner = self.planner
         if self._groups_by_trace():
-            arms, points = len(planner.arms), len(planner.points)
+            deltas, points = len(planner.deltas), len(planner.points)
             try:
                 self._grouped(body)
                 return
             except NeedsHostError:
-                del planner.arms[arms:], planner.points[points:]
+                del planner.deltas[deltas:], planner.points[points:]
             finally:
                 planner.in_group = False
         for way in planner.drive(body):
@@ -116,18 +117,18 @@ class HeadPlanner:
         return None if cast is None else expressions.cast(cast, self.label_kinds[part.label])
 
     def _emit(self, way: Way, made: Mapping[str, Operand]) -> None:
-        arm, columns = way
-        begin, end = self._interval(arm, columns)
-        missing = arm.frame.constant(k.NULL)
+        delta, columns = way
+        begin, end = self._interval(delta, columns)
+        missing = delta.frame.constant(k.NULL)
         values = [made[label].slot if label in made else missing for label in self.label_kinds]
-        self.planner.emit(arm, self.point, [begin, end, *values])
+        self.planner.emit(delta, self.point, [begin, end, *values])
 
-    def _interval(self, arm: ArmCode, columns: Columns) -> tuple[int, int]:
+    def _interval(self, delta: DeltaQuery, columns: Columns) -> tuple[int, int]:
         begins, ends = (
             [columns[self.names.time(*time)].slot for time in times]
             for times in (self.merge.times("begin"), self.merge.times("end"))
         )
-        return extreme(arm, k.LEAST, begins), extreme(arm, k.GREATEST, ends)
+        return extreme(delta, k.LEAST, begins), extreme(delta, k.GREATEST, ends)
 
     # Groups that kernels aggregate
 
@@ -151,23 +152,23 @@ class HeadPlanner:
             above.append(node)
             node = cera.inputs(node)[0]
         for way in planner.drive(node):
-            arm, columns = way
-            interval = self._interval(arm, columns)
-            group = GroupArm([], [])
+            delta, columns = way
+            interval = self._interval(delta, columns)
+            group = GroupPlan([], [])
             planner.in_group = True
-            arm.add(k.GROUP, group)
+            delta.add(k.GROUP, group)
             for each in reversed(above):
                 way = planner.over(each, way)
             self._aggregate(way, group, interval)
             planner.in_group = False
 
-    def _aggregate(self, way: Way, group: GroupArm, interval: tuple[int, int]) -> None:
-        arm = way[0]
+    def _aggregate(self, way: Way, group: GroupPlan, interval: tuple[int, int]) -> None:
+        delta = way[0]
         expressions = self.planner.expressions(way)
         terms = [each for part in self.node.parts for each in aggregates_in(part)]
         results = {id(term): self._result(expressions, way, group, term) for term in terms}
-        arm.add(k.ACCUMULATE, group.columns)
-        group.after = len(arm.code)
+        delta.add(k.ACCUMULATE, group.columns)
+        group.after = len(delta.code)
         for condition in self.node.having:
             self._test(condition, way, results)
         made: dict[str, Operand] = {}
@@ -177,12 +178,12 @@ class HeadPlanner:
             if cast is None:
                 raise NeedsHostError
             made[part.label] = cast
-        missing = arm.frame.constant(k.NULL)
+        missing = delta.frame.constant(k.NULL)
         values = [made[label].slot if label in made else missing for label in self.label_kinds]
-        self.planner.emit(arm, self.point, [*interval, *values])
-        group.window = sliding_window(arm, group.columns, group.after)
+        self.planner.emit(delta, self.point, [*interval, *values])
+        group.window = sliding_window(delta, group.columns, group.after)
 
-    def _result(self, expressions: Expressions, way: Way, group: GroupArm, term: Aggregate) -> Operand:
+    def _result(self, expressions: Expressions, way: Way, group: GroupPlan, term: Aggregate) -> Operand:
         """The slot that an aggregate is going to be in."""
         _, columns = way
         names, refs = self.node.counted(term)
@@ -209,7 +210,7 @@ class HeadPlanner:
             distinct = [group.column(value.slot)]
         else:
             distinct += [group.column(columns[self.names.time(ident, REF)].slot) for ident in refs]
-        slot = expressions.arm.frame.slot()
+        slot = expressions.delta.frame.slot()
         spec = [_KERNELS[term.name], group.column(value.slot), int(value.coded == FLOAT), distinct, order, slot]
         group.aggregates.append(spec)
         kind = aggregate_kind(term, self.kinds)
@@ -235,8 +236,8 @@ class HeadPlanner:
             return results[id(term)]
         if isinstance(term, Combined):
             of = {name: results[id(each)] for name, each in term.by_variable.items()}
-            arm, columns = way
-            known = Expressions(arm, lambda name: of[name] if name in of else columns[self.names.variable(name)])
+            delta, columns = way
+            known = Expressions(delta, lambda name: of[name] if name in of else columns[self.names.variable(name)])
             return known.value(term.expr)
         assert isinstance(term, Value)
         return self.planner.expressions(way).value(term.expr)
@@ -250,15 +251,15 @@ class HeadPlanner:
         return set().union(*map(used_variables, self.node.parts))
 
     def _to_python(self, way: Way) -> None:
-        arm, columns = way
+        delta, columns = way
         planner = self.planner
-        begin, end = self._interval(arm, columns)
+        begin, end = self._interval(delta, columns)
         names = planner.generator.columns(self.merge.input)
         source = self._source(names, columns)
-        planner.emit(arm, source, [begin, end, *(columns[name].slot for name in names)])
+        planner.emit(delta, source, [begin, end, *(columns[name].slot for name in names)])
 
     def _source(self, names: Sequence[str], columns: Columns) -> PointPlan:
-        """The point that all arms of the rule fill, and from which Python makes its events."""
+        """The point that all delta queries of the rule fill, and from which Python makes its events."""
         if self._python is not None:
             return self._python
         planner = self.planner
@@ -332,8 +333,8 @@ class HostGroups(Host):
         yield [group[0][0], group[0][1], *made]
 
 
-def write_arms(planner: ArmPlanner, program: SqlProgram) -> None:
-    """Write the points and arms of a program, or of a part of it whose types are among those of the whole."""
+def write_deltas(planner: DeltaPlanner, program: SqlProgram) -> None:
+    """Write the points and delta queries of a program, or of a part of it whose types are among those of the whole."""
     planner.begin_program(program)
     for number, group in enumerate(program.plan.groups):
         moving = frozenset(
@@ -360,5 +361,5 @@ def _single(term: ConstructTerm) -> ConstructTerm:
     return term
 
 
-def _copy(arm: ArmCode) -> ArmCode:
-    return replace(arm, code=[])
+def _copy(delta: DeltaQuery) -> DeltaQuery:
+    return replace(delta, code=[])

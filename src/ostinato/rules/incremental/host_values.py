@@ -1,4 +1,4 @@
-"""Arms in Python that compute values of tuples."""
+"""Delta queries in Python that compute values of tuples."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ostinato.core.arrays import Int64
-from ostinato.rules.incremental.arm_code import Host, PointPlan
 from ostinato.rules.incremental.codes import decode_value, encode_value
+from ostinato.rules.incremental.delta_query import Host, PointPlan
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.relational.kinds import Kind
 

@@ -23,7 +23,7 @@ _SOME = 10_000  # fewer values are not worth a sweep
 
 
 class Interned:
-    """`values` by number. `plain_kinds` and `plains` are what kernels read of them: see LiveState."""
+    """`values` by number. `plain_kinds` and `plains` are what kernels read of them: see ProgramState."""
 
     def __init__(self) -> None:
         self.numbers: dict[Hashable, int] = {}

@@ -1,4 +1,4 @@
-"""Q^X[i: q]: the arms that match events of a stream with a query term.
+"""Q^X[i: q]: the delta queries that match events of a stream with a query term.
 
 A flat term reads columns: it is tests and loads. Any other is matched in Python, term by term (terms.match).
 """
@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.rules.algebra.nodes import Match
-from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, Host, Operand, PointPlan
 from ostinato.rules.incremental.codes import (
     FLOAT,
     NOTHING,
@@ -24,6 +23,7 @@ from ostinato.rules.incremental.codes import (
     decode_value,
     encode_value,
 )
+from ostinato.rules.incremental.delta_query import ConstantTest, DeltaQuery, Host, Operand, PointPlan
 from ostinato.rules.incremental.event_rows import PRESENT, EventRows, live_term_reader
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.kernels import layout as k
@@ -36,9 +36,9 @@ from ostinato.rules.terms.match import Matcher, compile_term
 Columns = Callable[[Path, Any], Operand | None]  # the operand of an attribute as a type; None where there is none
 
 
-def match_flat(arm: ArmCode, found: MatchPlan, read: Columns, begin: int, end: int) -> list[int]:
+def match_flat(delta: DeltaQuery, found: MatchPlan, read: Columns, begin: int, end: int) -> list[int]:
     """Write the tests of a flat match; gives the slots of the tuple: begin, end, variables."""
-    flat, frame = found.flat, arm.frame
+    flat, frame = found.flat, delta.frame
     assert flat is not None
     missing = frame.constant(k.NULL)
 
@@ -53,32 +53,32 @@ def match_flat(arm: ArmCode, found: MatchPlan, read: Columns, begin: int, end: i
         one = operand(path)
         code = None if one.coded == NOTHING else constant_code(const.value, one.coded, frame.interned)
         if code is None:
-            arm.add(k.TEST, missing)  # nothing can equal it
+            delta.add(k.TEST, missing)  # nothing can equal it
             continue
-        column = arm.source_column(one.slot)
+        column = delta.source_column(one.slot)
         if column is not None:
-            arm.tests.append(ConstantTest(column, k.EQUAL, code, False))
+            delta.tests.append(ConstantTest(column, k.EQUAL, code, False))
         else:
-            arm.add(k.TEST, arm.compute(k.EQ_I, one.slot, frame.constant(code)))
+            delta.add(k.TEST, delta.compute(k.EQ_I, one.slot, frame.constant(code)))
     for path in dict.fromkeys(flat.present):
         if path not in known:
-            arm.add(k.PRESENT, operand(path).slot)
+            delta.add(k.PRESENT, operand(path).slot)
     for path in flat.absent:
-        arm.add(k.MISSING, operand(path).slot)
+        delta.add(k.MISSING, operand(path).slot)
     for first, *rest in flat.variables.values():
         for path in rest:
-            arm.add(k.TEST, equal(arm, operand(first), operand(path)))
+            delta.add(k.TEST, equal(delta, operand(first), operand(path)))
     return [begin, end, *(operand(flat.variables[name][0]).slot for name in found.match.schema.data)]
 
 
-def equal(arm: ArmCode, one: Operand, other: Operand) -> int:
+def equal(delta: DeltaQuery, one: Operand, other: Operand) -> int:
     """The slot of `one = other`; a whole number and a float are equal where they are exactly."""
     if one.coded == FLOAT and other.coded == WHOLE:
         one, other = other, one
     if one.coded == WHOLE and other.coded == FLOAT:
-        exact = arm.compute(k.EXACT_F_TO_I, other.slot)
-        return arm.compute(k.EQ_I, one.slot, exact)
-    return arm.compute(k.EQ_F if one.coded == FLOAT else k.EQ_I, one.slot, other.slot)
+        exact = delta.compute(k.EXACT_F_TO_I, other.slot)
+        return delta.compute(k.EQ_I, one.slot, exact)
+    return delta.compute(k.EQ_F if one.coded == FLOAT else k.EQ_I, one.slot, other.slot)
 
 
 @dataclass(eq=False)
@@ -127,20 +127,20 @@ def derived_reader(
     return term
 
 
-def incoming_columns(events: EventRows, arm: ArmCode) -> Columns:
+def incoming_columns(events: EventRows, delta: DeltaQuery) -> Columns:
     """The attributes of an event that comes in."""
 
     def read(path: Path, kind: Any) -> Operand | None:
         if path[0] not in events.incoming.types:
             return None
         column = events.column(path, kind)
-        return Operand(pa.int64() if kind is PRESENT else kind, load=lambda: arm.column(column))
+        return Operand(pa.int64() if kind is PRESENT else kind, load=lambda: delta.column(column))
 
     return read
 
 
 def derived_columns(
-    derived: Mapping[str, Kind], arm: ArmCode, cast: Callable[[Operand, Any], Operand | None]
+    derived: Mapping[str, Kind], delta: DeltaQuery, cast: Callable[[Operand, Any], Operand | None]
 ) -> Columns:
     """The attributes of a derived event, which has no fields in them."""
     places = {name: 2 + place for place, name in enumerate(derived)}
@@ -148,7 +148,7 @@ def derived_columns(
     def read(path: Path, kind: Any) -> Operand | None:
         if path[0] not in places:
             return None
-        own = Operand(derived[path[0]], load=lambda: arm.column(places[path[0]]))
+        own = Operand(derived[path[0]], load=lambda: delta.column(places[path[0]]))
         return own if kind is PRESENT else cast(own, kind)
 
     return read

@@ -1,8 +1,8 @@
-"""A query plan as points and arms: each operator of CERA as instructions, in the differences of Figure 11.
+"""A query plan as points and delta queries: each operator of CERA as instructions, in the differences of Figure 11.
 
-ΔL ⋈ (◦∪Δ)R ∪ ◦L ⋈ ΔR are two arms. Each sees of the other side what the arm from there has seen already, so that every
-pair is found by one of them, in whatever order tuples come. So recursion needs no rounds over whole steps: what is
-derived drives the arms that read it, until nothing is new (semi-naive evaluation).
+ΔL ⋈ (◦∪Δ)R ∪ ◦L ⋈ ΔR are two delta queries. Each sees of the other side what the one from there has seen already, so
+that every pair is found by one of them, in whatever order tuples come. So recursion needs no rounds over whole steps:
+what is derived drives the delta queries that read it, until nothing is new (semi-naive evaluation).
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.time_relations import TIMERS, absolute_nanoseconds
-from ostinato.rules.incremental.arm_code import ArmCode, ConstantTest, LookUp, Operand, PointPlan
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind
+from ostinato.rules.incremental.delta_query import ConstantTest, DeltaQuery, LookUp, Operand, PointPlan
 from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, live_term_reader
 from ostinato.rules.incremental.expressions import Expressions
 from ostinato.rules.incremental.host_expressions import compile_value
@@ -37,16 +37,16 @@ from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import Combined, Condition, Data, Formula, RelativeTimer
 
 Columns = dict[str, Operand]  # by the names that relational.operators gives columns
-Way = tuple[ArmCode, Columns]  # an arm so far, and what it has at hand
+Way = tuple[DeltaQuery, Columns]  # a delta query so far, and what it has at hand
 _PLAIN_OF = {WHOLE: k.NUMBER, FLOAT: k.NUMBER, TRUTH: k.TRUTH, MOMENT: k.MOMENT}
 _TESTS = {"=": k.EQUAL, "<": k.BELOW, "<=": k.UP_TO, ">": k.ABOVE, ">=": k.FROM}
 
 
-class ArmPlanner(PointPlanner):
-    """Writes the arms of definitions."""
+class DeltaPlanner(PointPlanner):
+    """Writes the delta queries of definitions."""
 
     def definition(self, definition: cera.Definition) -> None:
-        """Write the arms of a definition."""
+        """Write the delta queries of a definition."""
         name, node = definition.name, definition.node
         assert not isinstance(node, cera.Construct)
         point = self.define(name, node)
@@ -55,8 +55,8 @@ class ArmPlanner(PointPlanner):
         elif isinstance(node, cera.FixedStream):
             self.fixed.append((point, *self._moments(node)))
         else:
-            for arm, columns in self.drive(node):
-                self.emit(arm, point, [columns[each].slot for each in point.columns])
+            for delta, columns in self.drive(node):
+                self.emit(delta, point, [columns[each].slot for each in point.columns])
 
     # Matches
 
@@ -68,20 +68,20 @@ class ArmPlanner(PointPlanner):
             return
         label, incoming = self.events.label(node.stream), self.events.incoming
         if is_flat(found):
-            arm = self.arm(self.incoming)
-            arm.label = label
-            read = incoming_columns(self.events, arm)
-            self.emit(arm, point, match_flat(arm, found, read, arm.column(BEGIN), arm.column(END)))
+            delta = self.delta(self.incoming)
+            delta.label = label
+            read = incoming_columns(self.events, delta)
+            self.emit(delta, point, match_flat(delta, found, read, delta.column(BEGIN), delta.column(END)))
         else:
             self.events.readers.setdefault(
                 label, live_term_reader(node.stream, attributes, incoming.types, incoming.columns)
             )
             if found.referenced:
                 self.events.referenced.add(label)
-            arm = self.arm(self.incoming)
-            arm.label = label
+            delta = self.delta(self.incoming)
+            delta.label = label
             terms = self.scratch(("begin", "end", "#term", "#reference"), (pa.int64(), pa.int64(), TERM, TERM))
-            self.emit(arm, terms, [arm.column(each) for each in (BEGIN, END, TERM_COLUMN, REFERENCE)])
+            self.emit(delta, terms, [delta.column(each) for each in (BEGIN, END, TERM_COLUMN, REFERENCE)])
             self.host(TermMatches(point, found, self.interned, None, found.referenced), terms)
         if node.stream in self.types.derived:
             derived = self.types.derived[node.stream]
@@ -98,32 +98,33 @@ class ArmPlanner(PointPlanner):
 
     def _match_derived(self, point: PointPlan, node: cera.Match, source: PointPlan, kinds: Mapping[str, Kind]) -> None:
         found = self.types.match_plans[point.name]
-        arm = self.arm(source)
+        delta = self.delta(source)
         if is_flat(found) and not reads_fields(node, found):
-            trial = Expressions(replace(arm, code=[]), lambda name: Operand(TERM))
-            read = derived_columns(kinds, arm, Expressions(arm, trial.variable).cast)
+            trial = Expressions(replace(delta, code=[]), lambda name: Operand(TERM))
+            read = derived_columns(kinds, delta, Expressions(delta, trial.variable).cast)
             if all(
                 path[0] not in kinds or trial.cast(Operand(kinds[path[0]], 0), found.type_at(path))
                 for path in found.flat.paths  # type: ignore[union-attr]
             ):
-                self.emit(arm, point, match_flat(arm, found, read, arm.column(0), arm.column(1)))
+                self.emit(delta, point, match_flat(delta, found, read, delta.column(0), delta.column(1)))
                 return
         attributes = self.types.attributes[node.stream]
         read_term = derived_reader(node.term.label, attributes, kinds, self.interned)
-        arm.host = TermMatches(point, found, self.interned, read_term, found.referenced)
+        delta.host = TermMatches(point, found, self.interned, read_term, found.referenced)
 
     # Operators
 
     def drive(self, node: cera.Node) -> list[Way]:
-        """The arms that find what a step adds to a node."""
+        """The delta queries that find what a step adds to a node."""
         if isinstance(node, cera.Point):
-            arm = self.arm(self.by_name[node.name])
+            delta = self.delta(self.by_name[node.name])
             names = self.generator.columns(node)
-            return [(arm, {name: self._loaded(arm, place, name) for place, name in enumerate(names)})]
+            return [(delta, {name: self._loaded(delta, place, name) for place, name in enumerate(names)})]
         if isinstance(node, cera.Rename):
             new = dict(zip(self.generator.columns(node.input), self.generator.columns(node), strict=True))
             return [
-                (arm, {new[name]: each for name, each in columns.items()}) for arm, columns in self.drive(node.input)
+                (delta, {new[name]: each for name, each in columns.items()})
+                for delta, columns in self.drive(node.input)
             ]
         if isinstance(node, cera.Join) and not isinstance(node.right, cera.AnyTimer):
             return self._join(node)
@@ -131,7 +132,7 @@ class ArmPlanner(PointPlanner):
         return [self.over(node, way) for way in self.drive(below)]
 
     def over(self, node: cera.Node, way: Way) -> Way:
-        """An operator on what an arm finds below it on its left."""
+        """An operator on what a delta query finds below it on its left."""
         if isinstance(node, cera.Select):
             return self._select(node, way)
         if isinstance(node, cera.Project):
@@ -145,8 +146,8 @@ class ArmPlanner(PointPlanner):
         assert isinstance(node, cera.AntiJoin)
         return self._negate(node, way)
 
-    def _loaded(self, arm: ArmCode, place: int, name: str) -> Operand:
-        return Operand(arm.source.kinds[place], load=lambda: arm.column(place))
+    def _loaded(self, delta: DeltaQuery, place: int, name: str) -> Operand:
+        return Operand(delta.source.kinds[place], load=lambda: delta.column(place))
 
     def _join(self, node: cera.Join) -> list[Way]:
         (left, have), (right, others) = self.drive(node.left)[0], self.drive(node.right)[0]
@@ -174,7 +175,7 @@ class ArmPlanner(PointPlanner):
     def _look_up(
         self,
         node: cera.AnyJoin,
-        arm: ArmCode,
+        delta: DeltaQuery,
         have: Columns,
         other: cera.Node,
         mine: tuple[str, str] | None,
@@ -184,20 +185,20 @@ class ArmPlanner(PointPlanner):
     ) -> Columns:
         """A LOOKUP of the partners among the tuples of `other`; gives their columns."""
         point, names, kinds = self._partner(other)
-        keys, slots = self._keys(node, arm, have, names, kinds)
+        keys, slots = self._keys(node, delta, have, names, kinds)
         time = self.generator.names
         first_end = names.index(time.time(other.schema.times[0], "end"))
         column = first_end if theirs is None else names.index(time.time(*theirs))
         bounds = [-1, -1]
         if mine is not None and low is not None and high is not None:
             at = have[time.time(*mine)].slot
-            bounds = [arm.plus(at, low), arm.plus(at, high)]
+            bounds = [delta.plus(at, low), delta.plus(at, high)]
         found = LookUp()
-        arm.add(k.LOOKUP, point, point.index(keys, column), slots, *bounds, found)
+        delta.add(k.LOOKUP, point, point.index(keys, column), slots, *bounds, found)
 
         def load(place: int) -> Callable[[], int]:
             def into() -> int:
-                return found.loads.setdefault(place, arm.frame.slot())
+                return found.loads.setdefault(place, delta.frame.slot())
 
             return into
 
@@ -212,7 +213,7 @@ class ArmPlanner(PointPlanner):
         return plan, names, plan.kinds
 
     def _keys(
-        self, node: cera.AnyJoin, arm: ArmCode, have: Columns, names: list[str], kinds: Sequence[Kind]
+        self, node: cera.AnyJoin, delta: DeltaQuery, have: Columns, names: list[str], kinds: Sequence[Kind]
     ) -> tuple[list[tuple[int, int]], list[int]]:
         """The columns of the index, and the slots whose values are sought in them."""
         keys: list[tuple[int, int]] = []
@@ -224,33 +225,33 @@ class ArmPlanner(PointPlanner):
             place, one = names.index(column), have[column]
             kind = kinds[place]
             if (kind is TERM) == (one.kind is TERM):
-                slots.append(self._exact(arm, one, kind))
+                slots.append(self._exact(delta, one, kind))
                 keys.append((place, 0))
             elif kind is TERM:
                 plain = _PLAIN_OF.get(one.coded, 0)
-                slots.append(self._exact(arm, one, pa.float64()) if plain == k.NUMBER else one.slot)
+                slots.append(self._exact(delta, one, pa.float64()) if plain == k.NUMBER else one.slot)
                 keys.append((place, plain))
             else:
                 coded = code_kind(kind)
                 slot = one.slot
                 if coded in _PLAIN_OF:
                     slot = self.frame.slot()
-                    arm.add(k.TERM_PLAIN, slot, one.slot, _PLAIN_OF[coded])
-                    slot = arm.compute(k.EXACT_F_TO_I, slot) if coded == WHOLE else slot
+                    delta.add(k.TERM_PLAIN, slot, one.slot, _PLAIN_OF[coded])
+                    slot = delta.compute(k.EXACT_F_TO_I, slot) if coded == WHOLE else slot
                 slots.append(slot)
                 keys.append((place, 0))
         return keys, slots
 
-    def _exact(self, arm: ArmCode, one: Operand, kind: Kind) -> int:
+    def _exact(self, delta: DeltaQuery, one: Operand, kind: Kind) -> int:
         """The value as the code of another type of numbers, where it is exactly that."""
         if one.coded == WHOLE and code_kind(kind) == FLOAT:
-            return arm.compute(k.EXACT_I_TO_F, one.slot)
+            return delta.compute(k.EXACT_I_TO_F, one.slot)
         if one.coded == FLOAT and code_kind(kind) == WHOLE:
-            return arm.compute(k.EXACT_F_TO_I, one.slot)
+            return delta.compute(k.EXACT_F_TO_I, one.slot)
         return one.slot
 
     def _timer(self, node: cera.Join, way: Way) -> Way:
-        arm, columns = way
+        delta, columns = way
         names = self.generator.names
         if isinstance(node.right, cera.FixedStream):
             ident = node.right.timer.ident
@@ -260,26 +261,26 @@ class ArmPlanner(PointPlanner):
             timer: RelativeTimer = node.right.timer
             ident, amount = timer.ident, self.generator.exact_ticks(timer)
             slots = [
-                arm.plus(columns[names.time(timer.anchor, of)].slot, sign * amount) for of, sign in TIMERS[timer.kind]
+                delta.plus(columns[names.time(timer.anchor, of)].slot, sign * amount) for of, sign in TIMERS[timer.kind]
             ]
             if "shorten" in timer.kind:
-                arm.add(k.TEST, arm.compute(k.LE_I, *slots))
+                delta.add(k.TEST, delta.compute(k.LE_I, *slots))
         times = {
             names.time(ident, side): Operand(pa.int64(), slot)
             for side, slot in zip(("begin", "end"), slots, strict=True)
         }
-        return arm, {**columns, **times}
+        return delta, {**columns, **times}
 
     def _stamp(self, node: cera.Stamp, way: Way) -> Way:
         """Ticks as times in the type of the stream."""
-        arm, columns = way
+        delta, columns = way
         names, kind = self.generator.names, self.types.moment
         stamped = {}
         for side, ident in node.times:
             tick = Operand(pa.int64(), columns[names.time(ident, side)].slot)
             slot = self.expressions(way).moment(tick, kind, self.generator.ticks_per_second)
             stamped[names.variable(n.time_variable(side, ident))] = slot
-        return arm, {**columns, **stamped}
+        return delta, {**columns, **stamped}
 
     def _moments(self, node: cera.FixedStream) -> tuple[int, int]:
         begin, end = (self.generator.ticks(absolute_nanoseconds(at)) for at in (node.timer.begin, node.timer.end))
@@ -290,29 +291,29 @@ class ArmPlanner(PointPlanner):
         return begin, end
 
     def _collect(self, node: cera.TemporalJoin, way: Way) -> Way:
-        arm, columns = way
+        delta, columns = way
         names = self.generator.names
         end = node.ident, "end"
-        found = self._look_up(node, arm, columns, node.right, None, end, None, None)
+        found = self._look_up(node, delta, columns, node.right, None, end, None, None)
         begin, last = self._window(node, columns)
-        arm.code[-1][4:6] = [begin, last]  # it ends in the window, and begins there
-        arm.add(k.TEST, arm.compute(k.GE_I, found[names.time(node.ident, "begin")].slot, begin))
+        delta.code[-1][4:6] = [begin, last]  # it ends in the window, and begins there
+        delta.add(k.TEST, delta.compute(k.GE_I, found[names.time(node.ident, "begin")].slot, begin))
         if (moving := self._moving(node.right)) is not None:
-            arm.redone_for.append(moving)
-        return arm, {**found, **self._kept(node, columns)}
+            delta.redone_for.append(moving)
+        return delta, {**found, **self._kept(node, columns)}
 
     def _moving(self, node: cera.Node) -> PointPlan | None:
         point = self._partner(node)[0]
         return point if point.name in self.moving else None
 
     def _negate(self, node: cera.AntiJoin, way: Way) -> Way:
-        arm, columns = way
+        delta, columns = way
         point, names, kinds = self._partner(node.right)
-        keys, slots = self._keys(node, arm, columns, names, kinds)
+        keys, slots = self._keys(node, delta, columns, names, kinds)
         begin, end = self._window(node, columns)
         index = point.index(keys, names.index(self.generator.names.time(node.ident, "end")))
         begins = names.index(self.generator.names.time(node.ident, "begin"))
-        arm.add(k.ABSENT, point, index, slots, begin, end, begin, begins)
+        delta.add(k.ABSENT, point, index, slots, begin, end, begin, begins)
         return way
 
     # Conditions
@@ -323,28 +324,28 @@ class ArmPlanner(PointPlanner):
         left = [condition for condition, test in zip(node.conditions, tests, strict=True) if test is None]
         way[0].tests.extend(test for test in tests if test is not None)
         way, known = self._computed(way, left, kinds)
-        arm, columns = way
+        delta, columns = way
         expressions = self.expressions(way)
         time = self.time_slots(columns)
         for condition in left:
-            arm.add(k.TEST, expressions.where(condition, time, self.generator.ticks, known).slot)
+            delta.add(k.TEST, expressions.where(condition, time, self.generator.ticks, known).slot)
         return way
 
     def time_slots(self, columns: Columns) -> Callable[[str, str], int]:
         return lambda ident, side: columns[self.generator.names.time(ident, side)].slot
 
     def expressions(self, way: Way) -> Expressions:
-        arm, columns = way
-        return Expressions(arm, lambda name: columns[self.generator.names.variable(name)])
+        delta, columns = way
+        return Expressions(delta, lambda name: columns[self.generator.names.variable(name)])
 
     def _constant_test(self, way: Way, condition: Condition, kinds: Mapping[str, Kind]) -> ConstantTest | None:
-        """A comparison with a constant of a column of the tuple that drives the arm: an index finds who passes it."""
+        """A comparison with a constant of a column of the driving tuple: an index finds who passes it."""
         test = as_constant_comparison(condition, kinds)
         if test is None or test.op not in _TESTS or not way[0].is_straight:
             return None
-        arm, columns = way
+        delta, columns = way
         operand = columns[self.generator.names.variable(test.name)]
-        column = arm.source_column(operand.slot)
+        column = delta.source_column(operand.slot)
         if column is None or (isinstance(test.value, str) and test.op != "="):
             return None
         if operand.coded == FLOAT:
@@ -373,24 +374,24 @@ class ArmPlanner(PointPlanner):
         kinds: Mapping[str, Kind],
         read: frozenset[str] | None = None,
     ) -> tuple[Way, list[Operand]]:
-        """Values that Python computes for each tuple. The arm ends before it, and another one goes on."""
+        """Values that Python computes for each tuple. The delta query ends before it, and another one goes on."""
         if self.in_group:
             raise NeedsHostError
-        arm, columns = way
+        delta, columns = way
         names = list(columns)
         variable = {self.generator.names.variable(name): name for name in kinds if read is None or name in read}
         inputs = [(variable.get(name, ""), columns[name].kind) for name in names]
         before = self.scratch(names, [columns[name].kind for name in names])
-        self.emit(arm, before, [columns[name].slot for name in names])
+        self.emit(delta, before, [columns[name].slot for name in names])
         after = self.scratch(
             [*names, *(f"#{place}" for place in range(len(functions)))],
             [*before.kinds, *(kind for _, kind in functions)],
         )
         coded = [(function, code_kind(kind)) for function, kind in functions]
         self.host(HostValues(after, inputs, coded, self.interned), before)
-        arm = self.arm(after)
-        loaded = [self._loaded(arm, place, name) for place, name in enumerate(after.columns)]
-        return (arm, dict(zip(names, loaded, strict=False))), loaded[len(names) :]
+        delta = self.delta(after)
+        loaded = [self._loaded(delta, place, name) for place, name in enumerate(after.columns)]
+        return (delta, dict(zip(names, loaded, strict=False))), loaded[len(names) :]
 
 
 def data_conditions(condition: Condition) -> list[Data | Combined]:

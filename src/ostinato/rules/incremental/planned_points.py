@@ -1,4 +1,4 @@
-"""The points of a query plan, and the arms between them, as they are written one after another."""
+"""The points of a query plan, and the delta queries between them, as they are written one after another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from ostinato.rules.algebra import nodes as cera
-from ostinato.rules.incremental.arm_code import ArmCode, Frame, Host, PointPlan
+from ostinato.rules.incremental.delta_query import DeltaQuery, Frame, Host, PointPlan
 from ostinato.rules.incremental.event_rows import EventRows
 from ostinato.rules.incremental.expressions import extreme
 from ostinato.rules.incremental.interned import Interned
@@ -19,13 +19,13 @@ from ostinato.rules.relational.sql_program import SqlProgram
 
 @dataclass(eq=False)
 class PointPlanner:
-    """The points and arms of a program, and of what is deployed later, as far as they are written."""
+    """The points and delta queries of a program, and of what is deployed later, as far as they are written."""
 
     events: EventRows
     interned: Interned
     max_rounds: int
     points: list[PointPlan] = field(default_factory=list)
-    arms: list[ArmCode] = field(default_factory=list)
+    deltas: list[DeltaQuery] = field(default_factory=list)
     fixed: list[tuple[PointPlan, int, int]] = field(default_factory=list)  # tuples that are there from the start
     rounds: dict[PointPlan, int] = field(default_factory=dict)  # the most that a recursion may take
 
@@ -36,7 +36,7 @@ class PointPlanner:
         self.by_name: dict[str, PointPlan] = {}
         self.derived: dict[str, PointPlan] = {}
         self.sources: dict[cera.Source, PointPlan] = {}
-        self.in_group = False  # whether arms are written inside of a group, where no Python can run
+        self.in_group = False  # whether delta queries are written inside of a group, where no Python can run
         self.place = self.since = 0
         self.moving: frozenset[str] = frozenset()
 
@@ -92,16 +92,16 @@ class PointPlanner:
             self.points.append(point)
         return self.derived[label]
 
-    def arm(self, source: PointPlan) -> ArmCode:
-        made = ArmCode(self.frame, source, (self.place, len(self.arms)), self.since)
-        self.arms.append(made)
+    def delta(self, source: PointPlan) -> DeltaQuery:
+        made = DeltaQuery(self.frame, source, (self.place, len(self.deltas)), self.since)
+        self.deltas.append(made)
         return made
 
-    def emit(self, arm: ArmCode, point: PointPlan, slots: Sequence[int]) -> None:
-        end = extreme(arm, k.GREATEST, [slots[place] for place in point.ends]) if point.waits else -1
-        arm.add(k.EMIT, point, list(slots), end)
+    def emit(self, delta: DeltaQuery, point: PointPlan, slots: Sequence[int]) -> None:
+        end = extreme(delta, k.GREATEST, [slots[place] for place in point.ends]) if point.waits else -1
+        delta.add(k.EMIT, point, list(slots), end)
 
-    def host(self, host: Host, source: PointPlan) -> ArmCode:
-        arm = self.arm(source)
-        arm.host = host
-        return arm
+    def host(self, host: Host, source: PointPlan) -> DeltaQuery:
+        delta = self.delta(source)
+        delta.host = host
+        return delta

@@ -1,6 +1,6 @@
 """The state of a program over one stream: points with their tuples, and what moves them.
 
-Kernels do the work; here they get the room that they ask for, and Python's arms their turn.
+Kernels do the work; here they get the room that they ask for, and Python's delta queries their turn.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import numpy as np
 
 from ostinato.core.arrays import Int64
 from ostinato.core.jit import prefetch
-from ostinato.rules.incremental.arm_code import ArmCode, PointPlan
 from ostinato.rules.incremental.codes import NUMBERED, code_kind
+from ostinato.rules.incremental.delta_query import DeltaQuery, PointPlan
 from ostinato.rules.incremental.event_rows import END, EventRows, read_waiting_terms
-from ostinato.rules.incremental.heads import write_arms
+from ostinato.rules.incremental.heads import write_deltas
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.kept_windows import clear_windows, renew_windows
-from ostinato.rules.incremental.operators import ArmPlanner
+from ostinato.rules.incremental.operators import DeltaPlanner
 from ostinato.rules.incremental.recode import carry_columns
 from ostinato.rules.incremental.tables import Linker
 from ostinato.rules.kernels import layout as k
@@ -42,16 +42,16 @@ class TooManyRoundsError(Exception):
 
 
 class LiveProgram:
-    """Points and arms of a program. `events` are the rows that wait for time, or are being read."""
+    """Points and delta queries of a program. `events` are the rows that wait for time, or are being read."""
 
     def __init__(self, program: SqlProgram, interned: Interned, max_rounds: int) -> None:
         prefetch(*_KERNELS)
         self.interned = interned
         self.events = EventRows(program.incoming, interned)
-        self.planner = ArmPlanner(self.events, interned, max_rounds)
-        write_arms(self.planner, program)
+        self.planner = DeltaPlanner(self.events, interned, max_rounds)
+        write_deltas(self.planner, program)
         self.linker = Linker(self.planner)
-        self.state, self.arms = self.linker.state, self.linker.arms
+        self.state, self.deltas = self.linker.state, self.linker.deltas
         self.state.marks[k.CHUNK], self.state.marks[k.FEW_ROWS] = CHUNK, FEW_ROWS
         self.points, self.derived = self.planner.by_name, self.planner.derived
         self._begin_fixed()
@@ -68,7 +68,7 @@ class LiveProgram:
     def deploy(self, part: SqlProgram) -> None:
         """Let the rules of a part of the program run from now on."""
         width = self.events.width
-        write_arms(self.planner, part)
+        write_deltas(self.planner, part)
         self.linker.extend()
         waiting = self.waiting
         carry_columns(waiting[:, :width], self.events, waiting, self.events, width)
@@ -150,24 +150,24 @@ class LiveProgram:
         while (status := run(state)) != k.FINISHED:
             who = int(marks[k.WHO])
             if status == k.HOST:
-                self._run_host(self.arms[who])
+                self._run_host(self.deltas[who])
                 self._update_plains()
             elif status == k.NEED_ROWS:
                 self._resize(who, 2 * len(state.points[who].rows))
             elif status == k.NEED_WINDOWS:
                 renew_windows(state.windows[who], int(marks[k.NOW]), int(marks[k.GROUP_ROWS]))
             elif status == k.TOO_MANY_ROUNDS:
-                raise TooManyRoundsError(self.arms[who].source.name)
+                raise TooManyRoundsError(self.deltas[who].source.name)
             else:
                 self._grow(status, who)
 
-    def _run_host(self, arm: ArmCode) -> None:
-        source = self.state.points[arm.source.number]
-        done, count = int(self.state.arms[arm.number, k.DONE]), int(source.marks[k.COUNT])
-        self.state.arms[arm.number, k.DONE] = count
-        assert arm.host is not None
+    def _run_host(self, delta: DeltaQuery) -> None:
+        source = self.state.points[delta.source.number]
+        done, count = int(self.state.deltas[delta.number, k.DONE]), int(source.marks[k.COUNT])
+        self.state.deltas[delta.number, k.DONE] = count
+        assert delta.host is not None
         if done < count:
-            self.add(arm.host.target, arm.host(source.rows[done:count].copy()))
+            self.add(delta.host.target, delta.host(source.rows[done:count].copy()))
 
     def add(self, point: PointPlan, rows: Int64) -> None:
         """Add tuples to a point; those that end in the future wait."""
@@ -220,19 +220,19 @@ class LiveProgram:
         state = self.state
         for kept in state.windows:
             clear_windows(kept)
-        marks, arms = state.marks, state.arms
+        marks, deltas = state.marks, state.deltas
         rebuild_due(state)
         for number, point in enumerate(state.points):
             changed = point.marks[k.COUNT] != point.marks[k.COMMITTED]
             point.marks[k.COUNT], point.marks[k.TOUCHED] = point.marks[k.COMMITTED], 0
             if changed and number:
                 reindex(state, number)
-        for arm in self.arms:
-            arms[arm.number, k.DONE] = state.points[arm.source.number].marks[k.COMMITTED]
-        arms[:, k.QUEUED] = 0
+        for delta in self.deltas:
+            deltas[delta.number, k.DONE] = state.points[delta.source.number].marks[k.COMMITTED]
+        deltas[:, k.QUEUED] = 0
         for mark in (k.QUEUE_SIZE, k.TOUCHED_SIZE, k.LOG_SIZE, k.RESUMES, k.SKIP, k.PHASE):
             marks[mark] = 0
-        marks[k.ARM], marks[k.NOW], marks[k.FINAL] = -1, marks[k.DONE_NOW], marks[k.DONE_NOW]
+        marks[k.DELTA], marks[k.NOW], marks[k.FINAL] = -1, marks[k.DONE_NOW], marks[k.DONE_NOW]
 
     # What was derived
 
@@ -317,9 +317,9 @@ class LiveProgram:
         for point in state.points:
             point.marks[k.TOUCHED] = 0
             point.marks[k.COMMITTED] = point.marks[k.KEPT] = point.marks[k.COUNT]
-        for arm in self.arms:
-            state.arms[arm.number, k.DONE] = state.points[arm.source.number].marks[k.COUNT]
-        state.arms[:, k.QUEUED] = 0
+        for delta in self.deltas:
+            state.deltas[delta.number, k.DONE] = state.points[delta.source.number].marks[k.COUNT]
+        state.deltas[:, k.QUEUED] = 0
         marks[k.QUEUE_SIZE] = marks[k.TOUCHED_SIZE] = 0
 
 

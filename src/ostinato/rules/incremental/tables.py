@@ -1,4 +1,4 @@
-"""Points and arms as the tables that kernels read."""
+"""Points and delta queries as the tables that kernels read."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from ostinato.core.arrays import Int64
 from ostinato.core.jit.array_struct import StructList
-from ostinato.rules.incremental.arm_code import SCRATCH, ArmCode, ConstantTest, LookUp, PointPlan
+from ostinato.rules.incremental.delta_query import SCRATCH, ConstantTest, DeltaQuery, LookUp, PointPlan
 from ostinato.rules.incremental.dispatch_index import DispatchIndex, switch_of
-from ostinato.rules.incremental.growing_tables import GrowingList, GrowingTable
-from ostinato.rules.incremental.heads import GroupArm
+from ostinato.rules.incremental.heads import GroupPlan
 from ostinato.rules.incremental.kept_windows import make_windows
-from ostinato.rules.incremental.operators import ArmPlanner
+from ostinato.rules.incremental.kernel_tables import KernelList, KernelTable
+from ostinato.rules.incremental.operators import DeltaPlanner
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.kernels.exact_sums import SUM_WORDS
 
@@ -25,7 +25,7 @@ _TEST_OPS = {k.EQUAL: k.EQ_I, k.ABOVE: k.GT_I, k.FROM: k.GE_I, k.BELOW: k.LT_I, 
 def make_point(plan: PointPlan, rows: int = _ROWS) -> k.Point:
     """A point without tuples."""
     indexes, width = max(1, len(plan.indexes)), len(plan.columns)
-    keys, until = GrowingTable(2), GrowingTable(2)
+    keys, until = KernelTable(2), KernelTable(2)
     specs, uses = [], []
     for columns, time in plan.indexes:
         specs.append((len(keys), len(keys) + len(columns), time))
@@ -40,38 +40,40 @@ def make_point(plan: PointPlan, rows: int = _ROWS) -> k.Point:
         links=_zeros(indexes, rows),
         hashes=_zeros(indexes, rows),
         tails=np.full((indexes, 4 * rows), -1, np.int64),
-        specs=GrowingTable(3, specs).table,
+        specs=KernelTable(3, specs).table,
         keys=keys.table,
         pending=_zeros(_ROWS if plan.waits else 0, width + 2),
-        ends=GrowingList(plan.ends or (0,)).array,
-        uses=GrowingTable(2, uses).table,
+        ends=KernelList(plan.ends or (0,)).array,
+        uses=KernelTable(2, uses).table,
         until=until.table,
         marks=marks,
     )
 
 
 class Linker:
-    """Gives points and arms their numbers, and writes the tables; more may come, and others go."""
+    """Gives points and delta queries their numbers, and writes the tables; more may come, and others go."""
 
-    def __init__(self, planner: ArmPlanner) -> None:
+    def __init__(self, planner: DeltaPlanner) -> None:
         self.planner = planner
-        self.arms: list[ArmCode] = []  # by number, those included that are gone
-        self.straight: dict[PointPlan, list[ArmCode]] = {}
-        self.by_label: dict[int, list[ArmCode]] = {}  # of the straight arms that events drive
-        self.dispatchers: dict[PointPlan, ArmCode] = {}
-        self.driving: dict[PointPlan, list[int]] = {}  # the arms that each point drives, as LiveState.driven has them
-        self.code, self.loads, self.arm_table = GrowingTable(k.OPERANDS), GrowingTable(2), GrowingTable(k.ARM_FIELDS)
-        self.aggregates, self.slots = GrowingTable(8), GrowingList(range(1, SCRATCH))
-        self.columns, self.driven, self.index = GrowingList(), GrowingList(), DispatchIndex()
+        self.deltas: list[DeltaQuery] = []  # by number, those included that are gone
+        self.straight: dict[PointPlan, list[DeltaQuery]] = {}
+        self.by_label: dict[int, list[DeltaQuery]] = {}  # of the straight delta queries that events drive
+        self.dispatchers: dict[PointPlan, DeltaQuery] = {}
+        self.driving: dict[
+            PointPlan, list[int]
+        ] = {}  # the delta queries that each point drives, as ProgramState.driven has them
+        self.code, self.loads, self.delta_table = KernelTable(k.OPERANDS), KernelTable(2), KernelTable(k.DELTA_FIELDS)
+        self.aggregates, self.slots = KernelTable(8), KernelList(range(1, SCRATCH))
+        self.columns, self.driven, self.index = KernelList(), KernelList(), DispatchIndex()
         self.windows: list[k.Windows] = []
         self.state = self._empty()
         self.extend()
 
-    def _empty(self) -> k.LiveState:
+    def _empty(self) -> k.ProgramState:
         marks = _zeros(k.WORDS)
-        marks[k.ARM], marks[k.NOW], marks[k.FINAL], marks[k.DONE_NOW] = -1, -(2**62), -(2**62), -(2**62)
+        marks[k.DELTA], marks[k.NOW], marks[k.FINAL], marks[k.DONE_NOW] = -1, -(2**62), -(2**62), -(2**62)
         interned = self.planner.interned
-        return k.LiveState.blank(
+        return k.ProgramState.blank(
             stack=_zeros(64),
             due=_zeros(64, 3),
             log=_zeros(64, 2),
@@ -86,40 +88,40 @@ class Linker:
     # What comes, and what goes
 
     def extend(self) -> None:
-        """Link the points and arms that were planned since the last time. They see what is new from now on."""
+        """Link the points and delta queries that were planned since the last time. They see what is new from now on."""
         planner = self.planner
         planner.incoming.columns = tuple(str(place) for place in range(planner.events.width))
         points = [point for point in planner.points if point.number < 0]
         for number, point in enumerate(points, len(planner.points) - len(points)):
             point.number = number
-        arms = self._number([arm for arm in planner.arms if arm.number < 0])
-        for arm in arms:
-            self.arm_table.append(self._arm(arm))
-        for arm in arms:
-            if not arm.is_straight or self.dispatchers.get(arm.source) is arm:
-                self.driving.setdefault(arm.source, []).append(arm.number)
-            for point in arm.redone_for:
-                self.driving.setdefault(point, []).append(~arm.number)
+        deltas = self._number([delta for delta in planner.deltas if delta.number < 0])
+        for delta in deltas:
+            self.delta_table.append(self._delta(delta))
+        for delta in deltas:
+            if not delta.is_straight or self.dispatchers.get(delta.source) is delta:
+                self.driving.setdefault(delta.source, []).append(delta.number)
+            for point in delta.redone_for:
+                self.driving.setdefault(point, []).append(~delta.number)
         self._write(points)
-        self._connect({arm.source for arm in arms} | {point for arm in arms for point in arm.redone_for})
-        self._dispatch(arms)
-        self._write_tables(arms)
-        for arm in arms:
-            self.state.arms[arm.number, k.DONE] = self.state.points[arm.source.number].marks[k.COUNT]
+        self._connect({delta.source for delta in deltas} | {point for delta in deltas for point in delta.redone_for})
+        self._dispatch(deltas)
+        self._write_tables(deltas)
+        for delta in deltas:
+            self.state.deltas[delta.number, k.DONE] = self.state.points[delta.source.number].marks[k.COUNT]
 
     @property
     def is_worn(self) -> bool:
         """Whether most of what the tables have is gone."""
-        live = len(self.planner.arms)
-        return len(self.arms) > 3 * live + 1_000 or len(self.index) > 10 * live + 10_000
+        live = len(self.planner.deltas)
+        return len(self.deltas) > 3 * live + 1_000 or len(self.index) > 10 * live + 10_000
 
     def drop(self, since: int) -> bool:
-        """Unlink the points and arms of a deployment; gives whether any of the points had timers."""
+        """Unlink the points and delta queries of a deployment; gives whether any of the points had timers."""
         planner = self.planner
         points = [point for point in planner.points if point.since == since]
-        arms = [arm for arm in self.arms if arm.since == since]
-        gone, dead = set(points), set(arms)
-        planner.arms[:] = [arm for arm in planner.arms if arm not in dead]
+        deltas = [delta for delta in self.deltas if delta.since == since]
+        gone, dead = set(points), set(deltas)
+        planner.deltas[:] = [delta for delta in planner.deltas if delta not in dead]
         for name in [name for name, point in planner.by_name.items() if point in gone]:
             del planner.by_name[name]
         for label in [label for label, point in planner.derived.items() if point in gone]:
@@ -131,49 +133,49 @@ class Linker:
             for table in (self.straight, self.dispatchers, self.driving, planner.rounds):
                 table.pop(point, None)
             point.since = -1
-        sources = {arm.source for arm in arms} - gone
-        numbers = {arm.number for arm in arms}
+        sources = {delta.source for delta in deltas} - gone
+        numbers = {delta.number for delta in deltas}
         for point in sources:
-            self.straight[point] = [arm for arm in self.straight.get(point, ()) if arm not in dead]
+            self.straight[point] = [delta for delta in self.straight.get(point, ()) if delta not in dead]
             self.driving[point] = [each for each in self.driving.get(point, ()) if max(each, ~each) not in numbers]
         self._connect(sources)
-        for number in {arm.label for arm in arms if arm.label}:
-            self.by_label[number] = [arm for arm in self.by_label[number] if arm not in dead]
+        for number in {delta.label for delta in deltas if delta.label}:
+            self.by_label[number] = [delta for delta in self.by_label[number] if delta not in dead]
             if not self.by_label[number]:
                 planner.events.drop_label(number)
-        self._dispatch(arms)
-        for arm in arms:
-            arm.since = -1
+        self._dispatch(deltas)
+        for delta in deltas:
+            delta.since = -1
         self._write_tables(())
         return any(point.waits for point in points)
 
-    def _number(self, made: list[ArmCode]) -> list[ArmCode]:
-        """The arms that are new in the order of the plan. The straight ones of a point are run by one arm, which comes
-        after all that add to the point."""
-        places = dict.fromkeys((arm.source for arm in made), (-1, 0))
-        for arm in made:
-            for target in _targets(arm):
-                places[target] = max(places.get(target, (-1, 0)), arm.place)
+    def _number(self, made: list[DeltaQuery]) -> list[DeltaQuery]:
+        """The delta queries that are new in the order of the plan. The straight ones of a point are run by one of their
+        own, which comes after all that add to the point."""
+        places = dict.fromkeys((delta.source for delta in made), (-1, 0))
+        for delta in made:
+            for target in _targets(delta):
+                places[target] = max(places.get(target, (-1, 0)), delta.place)
         dispatchers = []
-        for arm in made:
-            if not arm.is_straight:
+        for delta in made:
+            if not delta.is_straight:
                 continue
-            self.straight.setdefault(arm.source, []).append(arm)
-            if arm.source is self.planner.incoming:
-                self.by_label.setdefault(arm.label, []).append(arm)
-            if arm.source not in self.dispatchers:
-                made_for = ArmCode(self.planner.frame, arm.source, places[arm.source], arm.source.since)
-                self.dispatchers[arm.source] = made_for
+            self.straight.setdefault(delta.source, []).append(delta)
+            if delta.source is self.planner.incoming:
+                self.by_label.setdefault(delta.label, []).append(delta)
+            if delta.source not in self.dispatchers:
+                made_for = DeltaQuery(self.planner.frame, delta.source, places[delta.source], delta.source.since)
+                self.dispatchers[delta.source] = made_for
                 dispatchers.append(made_for)
         ordered = sorted(
-            [(arm.place, 0, arm) for arm in made] + [(arm.place, 1, arm) for arm in dispatchers],
+            [(delta.place, 0, delta) for delta in made] + [(delta.place, 1, delta) for delta in dispatchers],
             key=lambda each: each[:2],
         )
-        arms = [arm for _, _, arm in ordered]
-        for number, arm in enumerate(arms, len(self.arms)):
-            arm.number = number
-        self.arms += arms
-        return arms
+        deltas = [delta for _, _, delta in ordered]
+        for number, delta in enumerate(deltas, len(self.deltas)):
+            delta.number = number
+        self.deltas += deltas
+        return deltas
 
     def _write(self, points: list[PointPlan]) -> None:
         """The points that are new; and room for wider events."""
@@ -197,25 +199,25 @@ class Linker:
         )
 
     def _connect(self, points: Iterable[PointPlan]) -> None:
-        """Say which arms these points drive."""
+        """Say which delta queries these points drive."""
         for point in points:
             self.state.driven_ranges[point.number] = self.driven.extend(self.driving.get(point, ()))
 
-    def _dispatch(self, arms: Iterable[ArmCode]) -> None:
-        """Say which straight arms concern tuples of the points that drive these arms."""
+    def _dispatch(self, deltas: Iterable[DeltaQuery]) -> None:
+        """Say which straight delta queries concern tuples of the points that drive these."""
         incoming = self.planner.incoming
-        table = self.arm_table.table
-        self.state.update(arms=table)
-        for label in {arm.label for arm in arms if arm.label}:
+        table = self.delta_table.table
+        self.state.update(deltas=table)
+        for label in {delta.label for delta in deltas if delta.label}:
             self.state.label_nodes[label] = self.index.node(self.by_label[label])
-        for point in {arm.source: None for arm in arms if arm.source in self.dispatchers}:
+        for point in {delta.source: None for delta in deltas if delta.source in self.dispatchers}:
             if point is not incoming:
                 table[self.dispatchers[point].number, k.NODE] = self.index.node(self.straight.get(point, ()))
 
-    def _write_tables(self, arms: Iterable[ArmCode]) -> None:
+    def _write_tables(self, deltas: Iterable[DeltaQuery]) -> None:
         frame, state = self.planner.frame.slots, self.state
         code = self.code.table
-        groups = [len(each[1]) for arm in arms for each in arm.code if each[0] == k.ACCUMULATE]
+        groups = [len(each[1]) for delta in deltas for each in delta.code if each[0] == k.ACCUMULATE]
         width = max([state.group.shape[1], *groups])
         state.update(
             frame=np.concatenate([state.frame, np.array(frame[len(state.frame) :], np.int64)]),
@@ -223,39 +225,39 @@ class Linker:
             loads=self.loads.table,
             slots=self.slots.array,
             loops=_zeros(max(1, len(code)), 2),
-            arms=self.arm_table.table,
+            deltas=self.delta_table.table,
             driven=self.driven.array,
             **self.index.tables(),
             aggregates=self.aggregates.table,
             columns=self.columns.array,
-            queue=_zeros(len(self.arms) + 1),
+            queue=_zeros(len(self.deltas) + 1),
             windows=StructList(self.windows),
         )
         if width > state.group.shape[1]:
             state.update(group=_zeros(len(state.group), width))
 
-    # Arms
+    # Delta queries
 
-    def _arm(self, arm: ArmCode) -> list[int]:
-        dispatches = self.dispatchers.get(arm.source) is arm
-        kind = k.DISPATCH if dispatches else k.HOST_ARM if arm.host is not None else k.BATCH
+    def _delta(self, delta: DeltaQuery) -> list[int]:
+        dispatches = self.dispatchers.get(delta.source) is delta
+        kind = k.DISPATCH if dispatches else k.HOST_DELTA if delta.host is not None else k.BATCH
         first = len(self.code)
         if kind == k.BATCH:
-            if arm.is_straight:
-                switch = switch_of(arm)
-                tests = [test for test in arm.tests if test is not switch]
+            if delta.is_straight:
+                switch = switch_of(delta)
+                tests = [test for test in delta.tests if test is not switch]
             else:
-                tests = arm.tests
-            body = [*(each for test in tests for each in _test_code(arm, test)), *arm.code]
-            shift = len(body) - len(arm.code)
+                tests = delta.tests
+            body = [*(each for test in tests for each in _test_code(delta, test)), *delta.code]
+            shift = len(body) - len(delta.code)
             for each in body:
                 made = self._instruction(each, first + shift)
                 self.code.append([*made, *[0] * (k.OPERANDS - len(made))])
         loads = len(self.loads)
-        self.loads.extend((slot, column) for column, slot in arm.loads.items())
-        rounds = self.planner.rounds.get(arm.source, 0) if dispatches else 0
+        self.loads.extend((slot, column) for column, slot in delta.loads.items())
+        rounds = self.planner.rounds.get(delta.source, 0) if dispatches else 0
         return [
-            arm.source.number, kind, first, len(self.code), loads, len(self.loads), 0, 0, 0, rounds, 0, 0
+            delta.source.number, kind, first, len(self.code), loads, len(self.loads), 0, 0, 0, rounds, 0, 0
         ]  # fmt: skip
 
     def _instruction(self, each: list[Any], first: int) -> list[int]:
@@ -277,7 +279,7 @@ class Linker:
             return [op, *self.slots.extend(each[1])]
         if op == k.GROUP:
             group = each[1]
-            assert isinstance(group, GroupArm)
+            assert isinstance(group, GroupPlan)
             begin = len(self.aggregates)
             for name, value, floating, distinct, order, slot in group.aggregates:
                 self.aggregates.append(
@@ -299,13 +301,13 @@ def _zeros(*shape: int) -> Int64:
     return np.zeros(shape, np.int64)
 
 
-def _targets(arm: ArmCode) -> list[PointPlan]:
-    if arm.host is not None:
-        return [arm.host.target]
-    return [each[1] for each in arm.code if each[0] == k.EMIT]
+def _targets(delta: DeltaQuery) -> list[PointPlan]:
+    if delta.host is not None:
+        return [delta.host.target]
+    return [each[1] for each in delta.code if each[0] == k.EMIT]
 
 
-def _test_code(arm: ArmCode, test: ConstantTest) -> list[list[Any]]:
+def _test_code(delta: DeltaQuery, test: ConstantTest) -> list[list[Any]]:
     op = _TEST_OPS[test.kind] + (k.EQ_F - k.EQ_I if test.floating else 0)
-    slot = arm.frame.slot()
-    return [[op, slot, arm.column(test.column), arm.frame.constant(test.code)], [k.TEST, slot]]
+    slot = delta.frame.slot()
+    return [[op, slot, delta.column(test.column), delta.frame.constant(test.code)], [k.TEST, slot]]

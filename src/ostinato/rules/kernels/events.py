@@ -6,15 +6,15 @@ import numpy as np
 
 from ostinato.core.jit import kernel
 from ostinato.core.jit.types import int64, struct_type, void
-from ostinato.rules.kernels.layout import COMMITTED, COUNT, DONE, EVENTS, NEXT_EVENT, LiveState
+from ostinato.rules.kernels.layout import COMMITTED, COUNT, DONE, EVENTS, NEXT_EVENT, ProgramState
 
-STATE = struct_type(LiveState)
+STATE = struct_type(ProgramState)
 MOST = 64  # events that are sorted here: a few, which mostly come in order
 _END = 2
 
 
 @kernel(int64(STATE, int64))
-def sort_few(state: LiveState, now: int) -> int:
+def sort_few(state: ProgramState, now: int) -> int:
     """Sort few events; returns how many end up to now."""
     rows, count = state.points[0].rows, state.marks[EVENTS]
     for row in range(1, count):
@@ -30,7 +30,7 @@ def sort_few(state: LiveState, now: int) -> int:
 
 
 @kernel(void(STATE, int64))
-def drop_done(state: LiveState, total: int) -> None:
+def drop_done(state: ProgramState, total: int) -> None:
     """Forget the events that are done, of so many."""
     events, words = state.points[0], state.marks
     rows, done = events.rows, events.marks[COMMITTED]
@@ -41,4 +41,4 @@ def drop_done(state: LiveState, total: int) -> None:
     events.marks[COUNT] = events.marks[COMMITTED] = 0
     words[EVENTS], words[NEXT_EVENT] = total - done, 0
     for at in range(state.driven_ranges[0, 0], state.driven_ranges[0, 1]):
-        state.arms[state.driven[at], DONE] = 0
+        state.deltas[state.driven[at], DONE] = 0

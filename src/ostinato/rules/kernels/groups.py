@@ -26,17 +26,17 @@ from ostinato.rules.kernels.layout import (
     RESULT,
     SUM,
     VALUE,
-    LiveState,
+    ProgramState,
 )  # fmt: skip
 from ostinato.rules.kernels.stores import hash_with
 
-STATE = struct_type(LiveState)
+STATE = struct_type(ProgramState)
 _FEW = 8  # rows that are compared with each other
 _HALF, _LOW = 32, (1 << 32) - 1
 
 
 @subroutine(boolean(STATE, int64, int64, int64, int64))
-def _alike(state: LiveState, one: int, other: int, first: int, last: int) -> bool:
+def _alike(state: ProgramState, one: int, other: int, first: int, last: int) -> bool:
     group, columns = state.group, state.columns
     same = True
     for at in range(first, last):
@@ -45,7 +45,7 @@ def _alike(state: LiveState, one: int, other: int, first: int, last: int) -> boo
 
 
 @subroutine(boolean(STATE, int64, int64, int64))
-def _is_first(state: LiveState, row: int, first: int, last: int) -> bool:
+def _is_first(state: ProgramState, row: int, first: int, last: int) -> bool:
     """Whether no row before it has the same binding. Asked of each row in turn."""
     group, columns, distinct, count = state.group, state.columns, state.distinct, state.marks[GROUP_ROWS]
     if count <= _FEW:
@@ -73,7 +73,7 @@ def _is_first(state: LiveState, row: int, first: int, last: int) -> bool:
 
 
 @subroutine(boolean(STATE, table(int64), table(float64), int64, int64, int64))
-def comes_before(state: LiveState, rows: Int64, floats: Float64, aggregate: int, one: int, other: int) -> bool:
+def comes_before(state: ProgramState, rows: Int64, floats: Float64, aggregate: int, one: int, other: int) -> bool:
     """Whether a row comes before another one: by the times of its order, then by its value."""
     columns, aggregates = state.columns, state.aggregates
     for at in range(aggregates[aggregate, ORDER_BEGIN], aggregates[aggregate, ORDER_END]):
@@ -87,7 +87,7 @@ def comes_before(state: LiveState, rows: Int64, floats: Float64, aggregate: int,
 
 
 @subroutine(void(STATE, int64))
-def _pick(state: LiveState, aggregate: int) -> None:
+def _pick(state: ProgramState, aggregate: int) -> None:
     """min, max, first and last."""
     group, aggregates, best = state.group, state.aggregates, -1
     name, value = aggregates[aggregate, NAME], aggregates[aggregate, VALUE]
@@ -106,7 +106,7 @@ def _pick(state: LiveState, aggregate: int) -> None:
 
 @subroutine(void(STATE, int64, table(int64), int64, int64, int64, int64, int64))
 def finish_number(
-    state: LiveState, aggregate: int, sums: Int64, row: int, at: int, count: int, high: int, low: int
+    state: ProgramState, aggregate: int, sums: Int64, row: int, at: int, count: int, high: int, low: int
 ) -> None:
     """Write count, sum or avg to its slot: of whole numbers from the two parts of their sum, of floats from their exact
     sum."""
@@ -134,7 +134,7 @@ def finish_number(
 
 
 @subroutine(void(STATE, int64))
-def _add_up(state: LiveState, aggregate: int) -> None:
+def _add_up(state: ProgramState, aggregate: int) -> None:
     """count, sum and avg, over distinct bindings."""
     group, aggregates, sums = state.group, state.aggregates, state.sums
     name, value = aggregates[aggregate, NAME], aggregates[aggregate, VALUE]
@@ -159,7 +159,7 @@ def _add_up(state: LiveState, aggregate: int) -> None:
 
 
 @subroutine(void(STATE, int64, int64))
-def aggregate_group(state: LiveState, first: int, last: int) -> None:
+def aggregate_group(state: ProgramState, first: int, last: int) -> None:
     """Write each aggregate of the group to its slot."""
     for aggregate in range(first, last):
         name = state.aggregates[aggregate, NAME]

@@ -1,8 +1,9 @@
-"""What the kernels of live rules read and write: points, arms, and the instructions of arms.
+"""What the kernels of live rules read and write: points, delta queries, and their instructions.
 
 A *point* is a table of tuples: a materialisation point of the plan, the events that come in, or those that rules derive
-under a label. A tuple is a row of 64-bit codes (incremental/codes.py). An *arm* is one operand of the differences of
-Figure 11: instructions that run for each new tuple of the point that drives it, and add tuples to another point.
+under a label. A tuple is a row of 64-bit codes (incremental/codes.py). A *delta query*, `delta` in the code, is one
+operand of the differences of Figure 11: instructions that run for each new tuple of the point that drives it, and add
+tuples to another point.
 """
 
 from __future__ import annotations
@@ -25,12 +26,23 @@ WAITS, IS_FREE, WENT = 0, 1, 2  # the states of a pending tuple, in its last col
 # The columns of an index.
 KEYS_BEGIN, KEYS_END, TIME = range(3)
 
-# The columns of an arm.
-SOURCE, ARM_KIND, CODE_BEGIN, CODE_END, LOADS_BEGIN, LOADS_END, DONE, QUEUED, NODE, MOST_ROUNDS, ROUNDS, ROUND_STEP = (
-    range(12)
-)
-ARM_FIELDS = 12
-BATCH, DISPATCH, HOST_ARM = 0, 1, 2
+# The columns of a delta query.
+(
+    SOURCE,
+    DELTA_KIND,
+    CODE_BEGIN,
+    CODE_END,
+    LOADS_BEGIN,
+    LOADS_END,
+    DONE,
+    QUEUED,
+    NODE,
+    MOST_ROUNDS,
+    ROUNDS,
+    ROUND_STEP,
+) = range(12)
+DELTA_FIELDS = 12
+BATCH, DISPATCH, HOST_DELTA = 0, 1, 2
 
 # The columns of a node and of its switches.
 PLAIN_BEGIN, PLAIN_END, SWITCH_BEGIN, SWITCH_END = range(4)
@@ -39,7 +51,7 @@ EQUAL, ABOVE, FROM, BELOW, UP_TO = range(5)  # the column is …  the constant
 
 # The words of the whole.
 (
-    QUEUE_SIZE, DUE_SIZE, LOG_SIZE, TOUCHED_SIZE, DIRTY_SIZE, NOW, FINAL, NEXT_EVENT, EVENTS, PHASE, ARM, PC, DEPTH,
+    QUEUE_SIZE, DUE_SIZE, LOG_SIZE, TOUCHED_SIZE, DIRTY_SIZE, NOW, FINAL, NEXT_EVENT, EVENTS, PHASE, DELTA, PC, DEPTH,
     RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW, FEW_ROWS,
 ) = range(21)  # fmt: skip
 WORDS = 21
@@ -110,7 +122,7 @@ NEXT_BINDING, OF_WINDOW, OF_AGGREGATE, TIMES, BINDING_VALUES = range(5)
 
 
 class Windows(ArrayStruct):
-    """What the traces of an arm have collected, by key: the next one of a key changes what enters and leaves."""
+    """What the traces of a delta query have collected, by key: the next one of a key changes what enters and leaves."""
 
     windows = Field[Int64](np.int64, 2, "KEY_HASH, …")
     table = Field[Int64](np.int64, 1, "a hash table of windows; -1 where free")
@@ -122,29 +134,31 @@ class Windows(ArrayStruct):
     marks = Field[Int64](np.int64, 1, "BEGIN_COLUMN, …")
 
 
-class LiveState(ArrayStruct):
-    """All points and arms of a program."""
+class ProgramState(ArrayStruct):
+    """All points and delta queries of a program."""
 
     points = StructsField(Point, "the points, by number; 0 has the events that come in, the label in column 0")
-    frame = Field[Int64](np.int64, 1, "slots: what arms compute with; the first ones are scratch")
+    frame = Field[Int64](np.int64, 1, "slots: what delta queries compute with; the first ones are scratch")
     floats = ViewField[Float64](np.float64, frame, "the same as floats")
     code = Field[Int64](np.int64, 2, "instructions")
     loads = Field[Int64](np.int64, 2, "slots, each with the column of a tuple that it gets")
     slots = Field[Int64](np.int64, 1, "lists of slots")
     loops = Field[Int64](np.int64, 2, "per instruction: the tuple a LOOKUP is at, and the hash of its key")
-    arms = Field[Int64](np.int64, 2, "SOURCE, ARM_KIND, …")
-    driven = Field[Int64](np.int64, 1, "lists of arms that a point drives; ~arm where one begins again")
+    deltas = Field[Int64](np.int64, 2, "SOURCE, DELTA_KIND, …")
+    driven = Field[Int64](np.int64, 1, "lists of delta queries that a point drives; ~delta where one begins again")
     driven_ranges = Field[Int64](np.int64, 2, "per point: its range of `driven`")
-    nodes = Field[Int64](np.int64, 2, "of labels that come in, and of points: which arms run for a tuple at once")
+    nodes = Field[Int64](
+        np.int64, 2, "of labels that come in, and of points: which delta queries run for a tuple at once"
+    )
     label_nodes = Field[Int64](np.int64, 1, "the node of each label")
-    node_arms = Field[Int64](np.int64, 1, "lists of arms")
+    node_deltas = Field[Int64](np.int64, 1, "lists of delta queries")
     switches = Field[Int64](np.int64, 2, "indexes over the constants that tuples are compared with")
-    cases = Field[Int64](np.int64, 2, "of switches by equality: constant and range of `node_arms`; -1 where free")
-    thresholds = Field[Int64](np.int64, 1, "of switches by order: the constants, ascending; those of `node_arms`")
+    cases = Field[Int64](np.int64, 2, "of switches by equality: constant and range of `node_deltas`; -1 where free")
+    thresholds = Field[Int64](np.int64, 1, "of switches by order: the constants, ascending; those of `node_deltas`")
     threshold_floats = ViewField[Float64](np.float64, thresholds, "the same as floats")
     aggregates = Field[Int64](np.int64, 2, "NAME, VALUE, …")
     columns = Field[Int64](np.int64, 1, "lists of columns of a group's rows")
-    queue = Field[Int64](np.int64, 1, "a heap of arms that have new tuples")
+    queue = Field[Int64](np.int64, 1, "a heap of delta queries that have new tuples")
     stack = Field[Int64](np.int64, 1, "the loops that are under way")
     due = Field[Int64](np.int64, 2, "a heap of pending tuples: end, point, place")
     log = Field[Int64](np.int64, 2, "pending tuples that went off in this step: point, place")
@@ -154,7 +168,7 @@ class LiveState(ArrayStruct):
     plains = Field[Int64](np.int64, 1, "per text or term: its value, where it is plain")
     group = Field[Int64](np.int64, 2, "the rows of a group")
     group_floats = ViewField[Float64](np.float64, group, "the same as floats")
-    windows = StructsField(Windows, "of arms whose groups slide")
+    windows = StructsField(Windows, "of delta queries whose groups slide")
     sums = Field[Int64](np.int64, 2, "an exact sum")
     distinct = Field[Int64](np.int64, 1, "a hash table of rows of a group")
     marks = Field[Int64](np.int64, 1, "QUEUE_SIZE, DUE_SIZE, …")

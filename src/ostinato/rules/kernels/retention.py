@@ -18,12 +18,12 @@ from ostinato.rules.kernels.layout import (
     KIND,
     STORED,
     UNBOUNDED,
-    LiveState,
     Point,
+    ProgramState,
 )  # fmt: skip
 from ostinato.rules.kernels.stores import relink
 
-STATE, POINT = struct_type(LiveState), struct_type(Point)
+STATE, POINT = struct_type(ProgramState), struct_type(Point)
 _MANY = 1_000  # fewer tuples are not worth looking through
 
 
@@ -44,7 +44,7 @@ def deadline(point: Point, row: int) -> int:
 
 
 @subroutine(void(STATE, int64, int64))
-def _compact(state: LiveState, number: int, now: int) -> None:
+def _compact(state: ProgramState, number: int, now: int) -> None:
     point = state.points[number]
     rows, kept = point.rows, 0
     for row in range(point.marks[COUNT]):
@@ -57,14 +57,14 @@ def _compact(state: LiveState, number: int, now: int) -> None:
         point.marks[COUNT] = point.marks[COMMITTED] = kept
         relink(state, point)
         for at in range(state.driven_ranges[number, 0], state.driven_ranges[number, 1]):
-            arm = state.driven[at]
-            if arm >= 0:
-                state.arms[arm, DONE] = kept
+            delta = state.driven[at]
+            if delta >= 0:
+                state.deltas[delta, DONE] = kept
     point.marks[KEPT] = kept
 
 
 @kernel(void(STATE, int64, boolean))
-def forget(state: LiveState, now: int, all_of_it: bool) -> None:
+def forget(state: ProgramState, now: int, all_of_it: bool) -> None:
     """Drop tuples that no later event can meet from points that grew, once they may be half of a point; or from all."""
     words, dirty, left = state.marks, state.dirty, 0
     if all_of_it:
@@ -87,7 +87,7 @@ def forget(state: LiveState, now: int, all_of_it: bool) -> None:
 
 
 @kernel(void(STATE, int64))
-def clear(state: LiveState, number: int) -> None:
+def clear(state: ProgramState, number: int) -> None:
     """Empty a set of derived events whose answer was given."""
     point = state.points[number]
     links, tails = point.links, point.tails
@@ -95,5 +95,5 @@ def clear(state: LiveState, number: int) -> None:
         tails[0, links[0, row]] = -1
     point.marks[COUNT] = point.marks[COMMITTED] = 0
     for at in range(state.driven_ranges[number, 0], state.driven_ranges[number, 1]):
-        arm = state.driven[at]
-        state.arms[arm if arm >= 0 else ~arm, DONE] = 0
+        delta = state.driven[at]
+        state.deltas[delta if delta >= 0 else ~delta, DONE] = 0

@@ -1,9 +1,9 @@
 """Aggregates over a window that slides: what enters is added, what leaves is taken away.
 
-The windows of an arm are kept by the key of its look-up, which is the instruction after the group. The next trace of a
-key looks up only what ended after the last one; rows leave in the order of their begins, which a list keeps. Each
-distinct binding is counted, sums of floats are exact (exact_sums), and for the least and the most there is a list of
-the rows that can still become it. A window that goes back in time is aggregated as a whole.
+The windows of a delta query are kept by the key of its look-up, which is the instruction after the group. The next
+trace of a key looks up only what ended after the last one; rows leave in the order of their begins, which a list keeps.
+Each distinct binding is counted, sums of floats are exact (exact_sums), and for the least and the most there is a list
+of the rows that can still become it. A window that goes back in time is aggregated as a whole.
 """
 
 from __future__ import annotations
@@ -70,12 +70,12 @@ from ostinato.rules.kernels.layout import (
     WINDOW_LOW,
     WINDOW_ROWS,
     WINDOWS,
-    LiveState,
+    ProgramState,
     Windows,
 )  # fmt: skip
 from ostinato.rules.kernels.stores import hash_with
 
-STATE, KEPT_WINDOWS = struct_type(LiveState), struct_type(Windows)
+STATE, KEPT_WINDOWS = struct_type(ProgramState), struct_type(Windows)
 AGGREGATE_WORDS = EXACT_SUM + SUM_WORDS
 NO_WINDOW, BACK_IN_TIME = -1, -2
 _HALF, _LOW = 32, (1 << 32) - 1
@@ -85,7 +85,7 @@ _HALF, _LOW = 32, (1 << 32) - 1
 
 
 @subroutine(int64(STATE, KEPT_WINDOWS, int64, int64))
-def _find_window(state: LiveState, kept: Windows, pc: int, hashed: int) -> int:
+def _find_window(state: ProgramState, kept: Windows, pc: int, hashed: int) -> int:
     """The place in the hash table of the window of a look-up's key, or where it is to be."""
     code, frame, slots, windows, places = state.code, state.frame, state.slots, kept.windows, kept.table
     look_up, mask = pc + 1, places.shape[0] - 1
@@ -103,7 +103,7 @@ def _find_window(state: LiveState, kept: Windows, pc: int, hashed: int) -> int:
 
 
 @subroutine(int64(STATE, int64, int64))
-def begin_window(state: LiveState, pc: int, hashed: int) -> int:
+def begin_window(state: ProgramState, pc: int, hashed: int) -> int:
     """Say from when on a trace collects. Returns the window of its key that slides there, if any."""
     code, frame = state.code, state.frame
     low = frame[code[pc, WINDOW_LOW]]
@@ -122,7 +122,7 @@ def begin_window(state: LiveState, pc: int, hashed: int) -> int:
 
 
 @subroutine(int64(STATE, KEPT_WINDOWS, int64, int64))
-def _new_window(state: LiveState, kept: Windows, pc: int, hashed: int) -> int:
+def _new_window(state: ProgramState, kept: Windows, pc: int, hashed: int) -> int:
     code, frame, slots, windows = state.code, state.frame, state.slots, kept.windows
     window = kept.marks[WINDOW_COUNT]
     kept.marks[WINDOW_COUNT] += 1
@@ -145,7 +145,7 @@ def _new_window(state: LiveState, kept: Windows, pc: int, hashed: int) -> int:
 
 
 @subroutine(boolean(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
-def _changes(state: LiveState, kept: Windows, window: int, aggregate: int, row: int, times: int) -> bool:
+def _changes(state: ProgramState, kept: Windows, window: int, aggregate: int, row: int, times: int) -> bool:
     """Count the binding of a row, once more or less; whether it is the first one, or was the last."""
     columns, aggregates, bindings, rows, marks = state.columns, state.aggregates, kept.bindings, kept.rows, kept.marks
     first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
@@ -189,7 +189,7 @@ def _changes(state: LiveState, kept: Windows, window: int, aggregate: int, row: 
 
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64, int64))
-def _count(state: LiveState, kept: Windows, window: int, base: int, aggregate: int, row: int, times: int) -> None:
+def _count(state: ProgramState, kept: Windows, window: int, base: int, aggregate: int, row: int, times: int) -> None:
     """Let a row enter count, sum or avg, or (`times` is -1) leave it."""
     aggregates, windows, rows = state.aggregates, kept.windows, kept.rows
     value = rows[row, aggregates[aggregate, VALUE]]
@@ -209,14 +209,16 @@ def _count(state: LiveState, kept: Windows, window: int, base: int, aggregate: i
 
 
 @subroutine(boolean(STATE, KEPT_WINDOWS, int64, int64, int64))
-def _is_better(state: LiveState, kept: Windows, aggregate: int, one: int, other: int) -> bool:
+def _is_better(state: ProgramState, kept: Windows, aggregate: int, one: int, other: int) -> bool:
     if state.aggregates[aggregate, NAME] in (MIN, FIRST_OF):
         return comes_before(state, kept.rows, kept.floats, aggregate, one, other)
     return comes_before(state, kept.rows, kept.floats, aggregate, other, one)
 
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64, int64))
-def _enter_best(state: LiveState, kept: Windows, window: int, base: int, aggregate: int, row: int, link: int) -> None:
+def _enter_best(
+    state: ProgramState, kept: Windows, window: int, base: int, aggregate: int, row: int, link: int
+) -> None:
     """Put a row among those that can become the best: none that leaves later is as good."""
     windows, rows, links, begin = kept.windows, kept.rows, kept.links, kept.marks[BEGIN_COLUMN]
     links[row, link] = UNLINKED
@@ -260,7 +262,7 @@ def _leave_best(kept: Windows, window: int, base: int, row: int, link: int) -> N
 
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
-def _aggregate_row(state: LiveState, kept: Windows, pc: int, window: int, row: int, times: int) -> None:
+def _aggregate_row(state: ProgramState, kept: Windows, pc: int, window: int, row: int, times: int) -> None:
     code, aggregates = state.code, state.aggregates
     look_up, first = pc + 1, code[pc, AGGREGATES_BEGIN]
     base = KEY_VALUES + code[look_up, KEY_END] - code[look_up, KEY_BEGIN]
@@ -275,7 +277,7 @@ def _aggregate_row(state: LiveState, kept: Windows, pc: int, window: int, row: i
 
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64))
-def _enter(state: LiveState, kept: Windows, pc: int, window: int, place: int) -> None:
+def _enter(state: ProgramState, kept: Windows, pc: int, window: int, place: int) -> None:
     """Put a row of the group into the window."""
     rows, links, marks, windows, group = kept.rows, kept.links, kept.marks, kept.windows, state.group
     row = marks[FREE_ROW]
@@ -305,7 +307,7 @@ def _enter(state: LiveState, kept: Windows, pc: int, window: int, place: int) ->
 
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64))
-def _leave(state: LiveState, kept: Windows, pc: int, window: int, low: int) -> None:
+def _leave(state: ProgramState, kept: Windows, pc: int, window: int, low: int) -> None:
     """Take the rows away that begin before the window."""
     rows, links, marks, windows = kept.rows, kept.links, kept.marks, kept.windows
     row, begin = windows[window, OLDEST], marks[BEGIN_COLUMN]
@@ -325,7 +327,7 @@ def _leave(state: LiveState, kept: Windows, pc: int, window: int, low: int) -> N
 
 
 @subroutine(int64(STATE, int64, int64, int64))
-def slide_window(state: LiveState, pc: int, window: int, hashed: int) -> int:
+def slide_window(state: ProgramState, pc: int, window: int, hashed: int) -> int:
     """Let the rows of the group enter the window of their key, and those leave that it no longer has. Returns what it
     needs, if anything, and nothing has changed."""
     code, frame, count = state.code, state.frame, state.marks[GROUP_ROWS]
@@ -350,7 +352,7 @@ def slide_window(state: LiveState, pc: int, window: int, hashed: int) -> int:
 
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64))
-def _write_results(state: LiveState, kept: Windows, pc: int, window: int) -> None:
+def _write_results(state: ProgramState, kept: Windows, pc: int, window: int) -> None:
     code, aggregates, windows = state.code, state.aggregates, kept.windows
     look_up = pc + 1
     base = KEY_VALUES + code[look_up, KEY_END] - code[look_up, KEY_BEGIN]

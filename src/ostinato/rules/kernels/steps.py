@@ -1,4 +1,4 @@
-"""Steps: events find the arms that concern them, timers go off, and arms run until nothing is new."""
+"""Steps: events find the delta queries that concern them, timers go off, and tuples run until none is new."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import numpy as np
 from ostinato.core.arrays import Float64, Int64
 from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type
-from ostinato.rules.kernels.arms import run_batch, run_row
+from ostinato.rules.kernels.delta_queries import run_batch, run_row
 from ostinato.rules.kernels.layout import (
     ABOVE,
-    ARM,
-    ARM_KIND,
     BETWEEN,
     CHUNK,
     COMMITTED,
     COUNT,
+    DELTA,
+    DELTA_KIND,
     DEPTH,
     DISPATCH,
     DONE,
@@ -30,7 +30,7 @@ from ostinato.rules.kernels.layout import (
     FREE,
     FROM,
     HOST,
-    HOST_ARM,
+    HOST_DELTA,
     IS_FREE,
     KIND,
     LAST,
@@ -67,32 +67,32 @@ from ostinato.rules.kernels.layout import (
     WENT,
     WHO,
     WORKING,
-    LiveState,
+    ProgramState,
 )  # fmt: skip
 from ostinato.rules.kernels.stores import (
     enter,
     hash_with,
-    next_arm,
+    next_delta,
     pop_due,
-    wake_arms,
+    wake_deltas,
 )
 
-STATE = struct_type(LiveState)
+STATE = struct_type(ProgramState)
 
 
-# Dispatch: the arms that concern a tuple ------------------------------------------------------------------------------
+# Dispatch: the delta queries that concern a tuple ---------------------------------------------------------------------
 
 
 @subroutine(int64(STATE, int64, int64))
-def _run_some(state: LiveState, first: int, last: int) -> int:
-    """Run arms of a list for the tuple at hand; those that it has been through are skipped."""
-    words, node_arms = state.marks, state.node_arms
+def _run_some(state: ProgramState, first: int, last: int) -> int:
+    """Run delta queries of a list for the tuple at hand; those that it has been through are skipped."""
+    words, node_deltas = state.marks, state.node_deltas
     row, skip = words[PC], words[SKIP]
     for at in range(first, last):
         words[DEPTH] += 1
         if words[DEPTH] <= skip:
             continue
-        status = run_row(state, node_arms[at], row, False)
+        status = run_row(state, node_deltas[at], row, False)
         if status != FINISHED:
             words[SKIP] = words[DEPTH] - 1
             return status
@@ -113,8 +113,8 @@ def _count_below(thresholds: Int64 | Float64, value: float, strictly: bool, firs
 
 
 @subroutine(int64(STATE, int64, int64))
-def _run_switch(state: LiveState, switch: int, value: int) -> int:
-    """Run the arms whose comparison with a constant holds for a value."""
+def _run_switch(state: ProgramState, switch: int, value: int) -> int:
+    """Run the delta queries whose comparison with a constant holds for a value."""
     switches = state.switches
     first, last, kind = switches[switch, FIRST], switches[switch, LAST], switches[switch, SWITCH_KIND]
     if kind == EQUAL:
@@ -131,14 +131,14 @@ def _run_switch(state: LiveState, switch: int, value: int) -> int:
         below = _count_below(state.threshold_floats, state.floats[0], strictly, first, last)
     else:
         below = _count_below(state.thresholds, value, strictly, first, last)
-    shift = switches[switch, MASK]  # where its arms are, beside its constants
+    shift = switches[switch, MASK]  # where its delta queries are, beside its constants
     if kind in (ABOVE, FROM):
         return _run_some(state, first + shift, below + shift)
     return _run_some(state, below + shift, last + shift)
 
 
 @subroutine(int64(STATE, int64, int64, int64))
-def _dispatch_row(state: LiveState, node: int, number: int, row: int) -> int:
+def _dispatch_row(state: ProgramState, node: int, number: int, row: int) -> int:
     nodes, words = state.nodes, state.marks
     words[PC], words[DEPTH] = row, 0
     status = _run_some(state, nodes[node, PLAIN_BEGIN], nodes[node, PLAIN_END])
@@ -154,19 +154,19 @@ def _dispatch_row(state: LiveState, node: int, number: int, row: int) -> int:
 
 
 @subroutine(int64(STATE, int64))
-def _dispatch(state: LiveState, arm: int) -> int:
-    """Give the new tuples of a point to the arms that run for each at once."""
-    arms, words = state.arms, state.marks
-    number = arms[arm, SOURCE]
+def _dispatch(state: ProgramState, delta: int) -> int:
+    """Give the new tuples of a point to the delta queries that run for each at once."""
+    deltas, words = state.deltas, state.marks
+    number = deltas[delta, SOURCE]
     point = state.points[number]
-    while arms[arm, DONE] < point.marks[COUNT]:
-        row = arms[arm, DONE]
-        node = arms[arm, NODE] if number > 0 else state.label_nodes[point.rows[row, 0]]
+    while deltas[delta, DONE] < point.marks[COUNT]:
+        row = deltas[delta, DONE]
+        node = deltas[delta, NODE] if number > 0 else state.label_nodes[point.rows[row, 0]]
         status = _dispatch_row(state, node, number, row)
         if status != FINISHED:
             return status
         words[SKIP] = 0
-        arms[arm, DONE] += 1
+        deltas[delta, DONE] += 1
     return FINISHED
 
 
@@ -174,7 +174,7 @@ def _dispatch(state: LiveState, arm: int) -> int:
 
 
 @subroutine(boolean(STATE))
-def _begin_step(state: LiveState) -> bool:
+def _begin_step(state: ProgramState) -> bool:
     """Let time go on to the end of some more events; False where all is done."""
     words, events = state.marks, state.points[0]
     rows, first, total = events.rows, words[NEXT_EVENT], words[EVENTS]
@@ -188,12 +188,12 @@ def _begin_step(state: LiveState) -> bool:
     words[STEP] += 1
     if last > first:
         events.marks[COUNT] = last
-        wake_arms(state, 0)
+        wake_deltas(state, 0)
     return True
 
 
 @subroutine(int64(STATE))
-def _wake(state: LiveState) -> int:
+def _wake(state: ProgramState) -> int:
     """Timers go off: what was pending up to now belongs to its point."""
     words, due, log = state.marks, state.due, state.log
     while words[DUE_SIZE] > 0 and due[0, 0] <= words[NOW]:
@@ -217,33 +217,33 @@ def _wake(state: LiveState) -> int:
 
 
 @subroutine(int64(STATE))
-def _work(state: LiveState) -> int:
-    """Run all arms that have new tuples, in the order of the plan."""
-    words, arms = state.marks, state.arms
-    while words[QUEUE_SIZE] > 0 or words[ARM] >= 0:
-        arm = words[ARM]
-        if arm < 0:
-            arm = next_arm(state)
-            if arms[arm, MOST_ROUNDS] > 0:
-                if arms[arm, ROUND_STEP] != words[STEP]:
-                    arms[arm, ROUND_STEP], arms[arm, ROUNDS] = words[STEP], 0
-                arms[arm, ROUNDS] += 1
-                if arms[arm, ROUNDS] > arms[arm, MOST_ROUNDS]:
-                    words[WHO] = arm
+def _work(state: ProgramState) -> int:
+    """Run all delta queries that have new tuples, in the order of the plan."""
+    words, deltas = state.marks, state.deltas
+    while words[QUEUE_SIZE] > 0 or words[DELTA] >= 0:
+        delta = words[DELTA]
+        if delta < 0:
+            delta = next_delta(state)
+            if deltas[delta, MOST_ROUNDS] > 0:
+                if deltas[delta, ROUND_STEP] != words[STEP]:
+                    deltas[delta, ROUND_STEP], deltas[delta, ROUNDS] = words[STEP], 0
+                deltas[delta, ROUNDS] += 1
+                if deltas[delta, ROUNDS] > deltas[delta, MOST_ROUNDS]:
+                    words[WHO] = delta
                     return TOO_MANY_ROUNDS
-            words[ARM] = arm
-        if arms[arm, ARM_KIND] == HOST_ARM:
-            words[WHO], words[ARM] = arm, -1
+            words[DELTA] = delta
+        if deltas[delta, DELTA_KIND] == HOST_DELTA:
+            words[WHO], words[DELTA] = delta, -1
             return HOST
-        status = _dispatch(state, arm) if arms[arm, ARM_KIND] == DISPATCH else run_batch(state, arm)
+        status = _dispatch(state, delta) if deltas[delta, DELTA_KIND] == DISPATCH else run_batch(state, delta)
         if status != FINISHED:
             return status
-        words[ARM] = -1
+        words[DELTA] = -1
     return FINISHED
 
 
 @subroutine()
-def _end_step(state: LiveState) -> None:
+def _end_step(state: ProgramState) -> None:
     words, log = state.marks, state.log
     for at in range(words[TOUCHED_SIZE]):
         number = state.touched[at]
@@ -252,8 +252,8 @@ def _end_step(state: LiveState) -> None:
         if point.marks[KIND] == TRANSIENT and number > 0:
             point.marks[COUNT] = 0
             for place in range(state.driven_ranges[number, 0], state.driven_ranges[number, 1]):
-                arm = state.driven[place]
-                state.arms[arm if arm >= 0 else ~arm, DONE] = 0
+                delta = state.driven[place]
+                state.deltas[delta if delta >= 0 else ~delta, DONE] = 0
         point.marks[COMMITTED] = point.marks[COUNT]
     words[TOUCHED_SIZE] = 0
     for at in range(words[LOG_SIZE]):
@@ -267,7 +267,7 @@ def _end_step(state: LiveState) -> None:
 
 
 @kernel(int64(STATE))
-def run(state: LiveState) -> int:
+def run(state: ProgramState) -> int:
     """Take the events up to EVENTS and let time go on to FINAL. Returns FINISHED, or what must be done before the next
     call."""
     words = state.marks

@@ -46,11 +46,11 @@ from ostinato.rules.kernels.layout import (
     WAITING,
     WAITS,
     WHO,
-    LiveState,
     Point,
+    ProgramState,
 )  # fmt: skip
 
-STATE, POINT = struct_type(LiveState), struct_type(Point)
+STATE, POINT = struct_type(ProgramState), struct_type(Point)
 
 
 @subroutine(int64(int64, int64))
@@ -59,7 +59,7 @@ def hash_with(hashed: Any, value: Any) -> Any:
 
 
 @subroutine(int64(STATE, int64, int64))
-def comparable(state: LiveState, value: int, kind: int) -> int:
+def comparable(state: ProgramState, value: int, kind: int) -> int:
     """A code of a key as it is compared: of a TERM what it holds, if that is of the kind."""
     if kind == 0 or value == NULL:
         return value
@@ -67,7 +67,7 @@ def comparable(state: LiveState, value: int, kind: int) -> int:
 
 
 @subroutine(int64(STATE, POINT, int64, int64))
-def hash_key(state: LiveState, point: Point, index: int, row: int) -> int:
+def hash_key(state: ProgramState, point: Point, index: int, row: int) -> int:
     """The hash of a tuple's key; NULL where a part of it is."""
     rows, keys = point.rows, point.keys
     hashed = index
@@ -80,7 +80,7 @@ def hash_key(state: LiveState, point: Point, index: int, row: int) -> int:
 
 
 @subroutine(void(STATE, POINT, int64, int64))
-def link(state: LiveState, point: Point, index: int, row: int) -> None:
+def link(state: ProgramState, point: Point, index: int, row: int) -> None:
     """Put a tuple into its chain: before it come those whose time is not later."""
     rows, links, tails = point.rows, point.links, point.tails
     hashed = hash_key(state, point, index, row)
@@ -128,7 +128,7 @@ def is_new(point: Point, row: int) -> bool:
 
 
 @subroutine(void(STATE, POINT))
-def relink(state: LiveState, point: Point) -> None:
+def relink(state: ProgramState, point: Point) -> None:
     tails, count = point.tails, point.marks[COUNT]
     for index in range(tails.shape[0]):
         for bucket in range(tails.shape[1]):
@@ -142,29 +142,29 @@ def relink(state: LiveState, point: Point) -> None:
             link(state, point, index, row)
 
 
-# The queue of arms ----------------------------------------------------------------------------------------------------
+# The queue of delta queries -------------------------------------------------------------------------------------------
 
 
 @subroutine(void(STATE, int64))
-def queue_arm(state: LiveState, arm: int) -> None:
-    arms, queue, words = state.arms, state.queue, state.marks
-    if arms[arm, QUEUED]:
+def queue_delta(state: ProgramState, delta: int) -> None:
+    deltas, queue, words = state.deltas, state.queue, state.marks
+    if deltas[delta, QUEUED]:
         return
-    arms[arm, QUEUED] = 1
+    deltas[delta, QUEUED] = 1
     at = words[QUEUE_SIZE]
     words[QUEUE_SIZE] += 1
     while at > 0:
         above = (at - 1) >> 1
-        if queue[above] <= arm:
+        if queue[above] <= delta:
             break
         queue[at] = queue[above]
         at = above
-    queue[at] = arm
+    queue[at] = delta
 
 
 @subroutine(int64(STATE))
-def next_arm(state: LiveState) -> int:
-    """The first arm in the order of the plan that has new tuples."""
+def next_delta(state: ProgramState) -> int:
+    """The first delta query in the order of the plan that has new tuples."""
     queue, words = state.queue, state.marks
     found = queue[0]
     words[QUEUE_SIZE] -= 1
@@ -180,21 +180,21 @@ def next_arm(state: LiveState) -> int:
         queue[at] = queue[below]
         at = below
     queue[at] = last
-    state.arms[found, QUEUED] = 0
+    state.deltas[found, QUEUED] = 0
     return int(found)
 
 
 @subroutine(void(STATE, int64))
-def wake_arms(state: LiveState, number: int) -> None:
+def wake_deltas(state: ProgramState, number: int) -> None:
     """A point has a new tuple."""
     driven, point = state.driven, state.points[number]
     for at in range(state.driven_ranges[number, 0], state.driven_ranges[number, 1]):
-        arm = driven[at]
-        if arm < 0:  # what it looks up has changed: it does the step again
-            arm = ~arm
-            source = state.points[state.arms[arm, SOURCE]]
-            state.arms[arm, DONE] = source.marks[COMMITTED]
-        queue_arm(state, arm)
+        delta = driven[at]
+        if delta < 0:  # what it looks up has changed: it does the step again
+            delta = ~delta
+            source = state.points[state.deltas[delta, SOURCE]]
+            state.deltas[delta, DONE] = source.marks[COMMITTED]
+        queue_delta(state, delta)
     words = state.marks
     if not point.marks[TOUCHED]:
         point.marks[TOUCHED] = 1
@@ -210,7 +210,7 @@ def wake_arms(state: LiveState, number: int) -> None:
 
 
 @subroutine(void(STATE, int64))
-def enter(state: LiveState, number: int) -> None:
+def enter(state: ProgramState, number: int) -> None:
     """The tuple that was written after the last one belongs to the point."""
     point = state.points[number]
     row = point.marks[COUNT]
@@ -221,17 +221,17 @@ def enter(state: LiveState, number: int) -> None:
         for index in range(point.specs.shape[0]):
             link(state, point, index, row)
     point.marks[COUNT] = row + 1
-    wake_arms(state, number)
+    wake_deltas(state, number)
 
 
 @subroutine(boolean(STATE, int64, int64))
-def _is_sooner(state: LiveState, one: int, other: int) -> bool:
+def _is_sooner(state: ProgramState, one: int, other: int) -> bool:
     due = state.due
     return bool(due[one, 0] < due[other, 0])
 
 
 @subroutine(void(STATE, int64, int64, int64))
-def push_due(state: LiveState, end: int, number: int, place: int) -> None:
+def push_due(state: ProgramState, end: int, number: int, place: int) -> None:
     due, words = state.due, state.marks
     at = words[DUE_SIZE]
     words[DUE_SIZE] += 1
@@ -245,7 +245,7 @@ def push_due(state: LiveState, end: int, number: int, place: int) -> None:
 
 
 @subroutine(void(STATE))
-def pop_due(state: LiveState) -> None:
+def pop_due(state: ProgramState) -> None:
     due, words = state.due, state.marks
     words[DUE_SIZE] -= 1
     size = words[DUE_SIZE]
@@ -263,7 +263,7 @@ def pop_due(state: LiveState) -> None:
 
 
 @subroutine(int64(STATE, int64, int64, int64, int64))
-def add(state: LiveState, number: int, first: int, last: int, end: int) -> int:
+def add(state: ProgramState, number: int, first: int, last: int, end: int) -> int:
     """Add the tuple in a list of slots to a point; one that ends in the future waits. Returns what it needs, if any."""
     frame, slots, words = state.frame, state.slots, state.marks
     point = state.points[number]
@@ -301,13 +301,13 @@ def add(state: LiveState, number: int, first: int, last: int, end: int) -> int:
 
 
 @kernel(void(STATE, int64))
-def reindex(state: LiveState, number: int) -> None:
+def reindex(state: ProgramState, number: int) -> None:
     """Index a point anew: its arrays were replaced."""
     relink(state, state.points[number])
 
 
 @kernel(int64(STATE, int64, table(int64), view(int64), int64))
-def add_rows(state: LiveState, number: int, rows: Int64, ends: Int64, first: int) -> int:
+def add_rows(state: ProgramState, number: int, rows: Int64, ends: Int64, first: int) -> int:
     """Add tuples to a point, from one on; each waits until its end. Returns how many are done when it needs room."""
     frame = state.frame
     width = rows.shape[1]
@@ -320,7 +320,7 @@ def add_rows(state: LiveState, number: int, rows: Int64, ends: Int64, first: int
 
 
 @kernel(void(STATE))
-def rebuild_due(state: LiveState) -> None:
+def rebuild_due(state: ProgramState) -> None:
     """Collect anew what is pending, after a step that failed: what came in it is gone, what went in it is there."""
     words = state.marks
     words[DUE_SIZE] = words[LOG_SIZE] = 0

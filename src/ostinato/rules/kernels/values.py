@@ -54,10 +54,10 @@ from ostinato.rules.kernels.layout import (
     SUB_F,
     SUB_I,
     TERM_PLAIN,
-    LiveState,
+    ProgramState,
 )  # fmt: skip
 
-STATE = struct_type(LiveState)
+STATE = struct_type(ProgramState)
 _WHOLE = 9.2e18  # numbers below it fit 64 bits
 _EXACT = 1 << 53
 
@@ -104,7 +104,7 @@ def _compare_whole(op: int, a: int, b: int) -> bool:
 
 
 @subroutine(void(STATE, int64, int64, int64, int64))
-def _floating(state: LiveState, op: int, dst: int, one: int, other: int) -> None:
+def _floating(state: ProgramState, op: int, dst: int, one: int, other: int) -> None:
     """Arithmetic and comparisons of floats, none of them NULL."""
     frame, floats = state.frame, state.floats
     a = floats[one]
@@ -172,7 +172,7 @@ def _logic(op: int, a: int, b: int) -> int:
 
 
 @subroutine(void(STATE, int64))
-def compute(state: LiveState, pc: int) -> None:
+def compute(state: ProgramState, pc: int) -> None:
     """Run one instruction that computes a slot."""
     frame, floats, code = state.frame, state.floats, state.code
     op, dst, one, other = code[pc, OP], code[pc, 1], code[pc, 2], code[pc, 3]

@@ -147,17 +147,19 @@ class SqlProgram:
         made = self.plan_types.derived[label]
         attributes = Attributes.of(made)
         as_read = new_table if new else str
-        arms: list[exp.Query] = []
+        operands: list[exp.Query] = []
         for name in rules:
             parts = self.plan_types.head_columns[name]
             types = {part.label: part.type if part.many else part.kind for part in parts}
             columns = {part.label: f"c{place}" for place, part in enumerate(parts)}
-            arms.append(exp.select(*_times(), *self._columns(attributes, types, columns)).from_(table(as_read(name))))
-        return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=True)
+            operands.append(
+                exp.select(*_times(), *self._columns(attributes, types, columns)).from_(table(as_read(name)))
+            )
+        return operands[0] if len(operands) == 1 else exp.union(*operands, distinct=True)
 
     def answer_query(self, labels: Iterable[str]) -> exp.Query:
         """All derived events in the columns of the answer: type, begin, end, attributes."""
-        arms: list[exp.Query] = []
+        operands: list[exp.Query] = []
         for label in labels:
             if label in self.plan.outputs.private:
                 continue
@@ -174,12 +176,12 @@ class SqlProgram:
                     value = _converted(value, made[field.name], field.type)
                 shown.append(exp.alias_(value, field.name, quoted=True))
             name = exp.alias_(constant(label), "type", quoted=True)
-            arms.append(exp.select(name, *_times(), *shown).from_(table(derived_table(label))))
-        if not arms:
+            operands.append(exp.select(name, *_times(), *shown).from_(table(derived_table(label))))
+        if not operands:
             kinds = {"type": "text", "begin": "bigint", "end": "bigint"}
             empty = [exp.alias_(exp.cast(exp.Null(), kind), name, quoted=True) for name, kind in kinds.items()]
             return exp.select(*empty).from_(table(INCOMING)).where(exp.false())
-        return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
+        return operands[0] if len(operands) == 1 else exp.union(*operands, distinct=False)
 
 
 def deriving_rules(definitions: Iterable[Definition], label: str) -> list[str]:

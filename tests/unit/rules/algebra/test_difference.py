@@ -12,7 +12,7 @@ P, Q = cera.Point("p", SCHEMA), cera.Point("q", SCHEMA)
 TIMER = cera.TimerStream(n.RelativeTimer("t", "from-end", "i", n.Duration(10**9, "1 sec")))
 
 
-def test_a_join_has_an_arm_for_each_side() -> None:
+def test_a_join_has_a_delta_query_for_each_side() -> None:
     assert format_node(difference(cera.Join(P, Q))) == "(Δp ⋈ (◦∪Δ)q) ∪ (◦p ⋈ Δq)"
 
 

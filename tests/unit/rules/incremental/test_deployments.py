@@ -153,7 +153,7 @@ def test_tables_do_not_grow_with_rules_that_come_and_go() -> None:
     engine.push([point("a", 1), point("a", 2)])
     for number in range(400):
         engine.deploy("more", SECOND.replace("second", f"second{number}"))
-    assert len(engine._steps.live.linker.arms) < 2_000
+    assert len(engine._steps.live.linker.deltas) < 2_000
     assert sorted(found(engine.push([point("b", 4)]), engine.flush())) == [
         *[("pair", 1, 4), ("pair", 2, 4), ("second399", 2, 4)]
     ]

@@ -231,7 +231,7 @@ def failing_once(monkeypatch: pytest.MonkeyPatch, fails_at: int = 1) -> None:
     """Let a step fail when it has done its work, before it ends."""
     calls = iter(range(1, 100))
 
-    def fail(live: layout.LiveState) -> int:
+    def fail(live: layout.ProgramState) -> int:
         status = steps.run(live)
         if status == layout.FINISHED and next(calls) == fails_at:
             raise DataError("a value of the events cannot be used")

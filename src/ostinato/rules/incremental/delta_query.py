@@ -1,4 +1,4 @@
-"""Arms as they are written: which points there are, the slots that arms compute with, and their instructions."""
+"""Delta queries as they are written: which points there are, the slots they compute with, and their instructions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ostinato.rules.incremental.interned import Interned, float_bits, microsecon
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.kinds import Kind
 
-SCRATCH = 256  # slots that no arm has: a tuple that Python adds lies there
+SCRATCH = 256  # slots that no delta query has: a tuple that Python adds lies there
 
 
 @dataclass(eq=False)
@@ -62,7 +62,7 @@ class Operand:
 
 @dataclass
 class Frame:
-    """The slots of all arms, and the codes of constants in them."""
+    """The slots of all delta queries, and the codes of constants in them."""
 
     interned: Interned
     slots: list[int] = field(default_factory=lambda: [k.NULL] * SCRATCH)
@@ -95,7 +95,7 @@ class Frame:
 
 @dataclass(frozen=True)
 class ConstantTest:
-    """A column of the tuple that drives the arm, compared with a constant: EQUAL, ABOVE, FROM, BELOW or UP_TO."""
+    """A column of the driving tuple, compared with a constant: EQUAL, ABOVE, FROM, BELOW or UP_TO."""
 
     column: int
     kind: int
@@ -105,15 +105,15 @@ class ConstantTest:
 
 @dataclass(eq=False)
 class LookUp:
-    """The loads of a LOOKUP, while they are found out; and the arm that finds what it does not see yet."""
+    """The loads of a LOOKUP, while they are found out; and the delta query that finds what it does not see yet."""
 
     loads: dict[int, int] = field(default_factory=dict)
-    limit: ArmCode | None = None
+    limit: DeltaQuery | None = None
 
 
 @dataclass(eq=False)
-class ArmCode:
-    """An arm as it is written. `place` is its place in the order of the plan."""
+class DeltaQuery:
+    """A delta query as it is written. `place` is its place in the order of the plan."""
 
     frame: Frame
     source: PointPlan
@@ -133,13 +133,13 @@ class ArmCode:
         return self.host is None and all(each[0] not in (k.LOOKUP, k.ABSENT, k.GROUP) for each in self.code)
 
     def column(self, column: int) -> int:
-        """The slot of a column of the tuple that drives the arm."""
+        """The slot of a column of the tuple that drives the delta query."""
         if column not in self.loads:
             self.loads[column] = self.frame.slot()
         return self.loads[column]
 
     def source_column(self, slot: int) -> int | None:
-        """The column of the tuple that drives the arm, where a slot holds one."""
+        """The column of the tuple that drives the delta query, where a slot holds one."""
         return next((column for column, each in self.loads.items() if each == slot), None)
 
     def add(self, op: int, *operands: Any) -> None:
@@ -156,7 +156,7 @@ class ArmCode:
 
 
 class Host(ABC):
-    """An arm in Python: tuples of its source in, tuples of `target` out."""
+    """A delta query in Python: tuples of its source in, tuples of `target` out."""
 
     target: PointPlan
 

@@ -1,4 +1,4 @@
-"""Runs arms: each new tuple of a point, alone or with the tuples that it meets, through the instructions of an arm."""
+"""Runs delta queries: each new tuple of a point, alone or with those that it meets, through the instructions."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ from ostinato.rules.kernels.layout import (
     WINDOW_COLUMN,
     WINDOW_SLOT,
     WINDOWS,
-    LiveState,
     Point,
+    ProgramState,
 )  # fmt: skip
 from ostinato.rules.kernels.sliding_windows import NO_WINDOW, begin_window, slide_window
 from ostinato.rules.kernels.stores import (
@@ -67,11 +67,11 @@ from ostinato.rules.kernels.stores import (
 )
 from ostinato.rules.kernels.values import compute
 
-STATE, POINT_TYPE = struct_type(LiveState), struct_type(Point)
+STATE, POINT_TYPE = struct_type(ProgramState), struct_type(Point)
 
 
 @subroutine(int64(STATE, int64))
-def _hash_slots(state: LiveState, pc: int) -> int:
+def _hash_slots(state: ProgramState, pc: int) -> int:
     """The hash of the key that a look-up seeks; NULL where a part of it is."""
     frame, slots, code = state.frame, state.slots, state.code
     hashed = code[pc, INDEX]
@@ -84,14 +84,14 @@ def _hash_slots(state: LiveState, pc: int) -> int:
 
 
 @subroutine(int64(STATE, int64, int64, int64))
-def _find(state: LiveState, pc: int, row: int, hashed: int) -> int:
+def _find(state: ProgramState, pc: int, row: int, hashed: int) -> int:
     """From a tuple of a chain on, the first that a look-up wants, or -1."""
     code, frame, slots = state.code, state.frame, state.slots
     point = state.points[code[pc, POINT]]
     index, limit = code[pc, INDEX], point.marks[COUNT]
     rows, links, hashes, keys = point.rows, point.links, point.hashes, point.keys
     if code[pc, OP] == LOOKUP and code[pc, LIMIT] >= 0:
-        limit = state.arms[code[pc, LIMIT], DONE]  # what the other arm has not seen yet will find us
+        limit = state.deltas[code[pc, LIMIT], DONE]  # what the other delta query has not seen yet will find us
     column = point.specs[index, TIME]
     low = frame[code[pc, LOW]] if code[pc, LOW] >= 0 else LOWEST
     high = frame[code[pc, HIGH]] if code[pc, HIGH] >= 0 else FOREVER
@@ -113,7 +113,7 @@ def _find(state: LiveState, pc: int, row: int, hashed: int) -> int:
 
 
 @subroutine(int64(STATE, int64))
-def _begin(state: LiveState, pc: int) -> int:
+def _begin(state: ProgramState, pc: int) -> int:
     """The first tuple that a look-up finds, or -1."""
     code, loops = state.code, state.loops
     hashed = _hash_slots(state, pc)
@@ -126,7 +126,7 @@ def _begin(state: LiveState, pc: int) -> int:
 
 
 @subroutine(boolean(STATE, int64))
-def _is_absent(state: LiveState, pc: int) -> bool:
+def _is_absent(state: ProgramState, pc: int) -> bool:
     """Whether no tuple with the key lies within the window."""
     code = state.code
     point = state.points[code[pc, POINT]]
@@ -141,18 +141,18 @@ def _is_absent(state: LiveState, pc: int) -> bool:
 
 
 @subroutine(int64(STATE, int64, int64, boolean))
-def run_row(state: LiveState, arm: int, row: int, resumes: bool) -> int:
-    """Run an arm for one tuple. Returns what it needs, if any; then it can go on where it stopped."""
-    arms, code, frame, loads, words = state.arms, state.code, state.frame, state.loads, state.marks
+def run_row(state: ProgramState, delta: int, row: int, resumes: bool) -> int:
+    """Run a delta query for one tuple. Returns what it needs, if any; then it can go on where it stopped."""
+    deltas, code, frame, loads, words = state.deltas, state.code, state.frame, state.loads, state.marks
     loops, stack, slots = state.loops, state.stack, state.slots
-    end = arms[arm, CODE_END]
+    end = deltas[delta, CODE_END]
     if resumes:
         pc, depth = words[PC], words[DEPTH]
     else:
-        rows = state.points[arms[arm, SOURCE]].rows
-        for at in range(arms[arm, LOADS_BEGIN], arms[arm, LOADS_END]):
+        rows = state.points[deltas[delta, SOURCE]].rows
+        for at in range(deltas[delta, LOADS_BEGIN], deltas[delta, LOADS_END]):
             frame[loads[at, 0]] = rows[row, loads[at, 1]]
-        pc, depth = arms[arm, CODE_BEGIN], 0
+        pc, depth = deltas[delta, CODE_BEGIN], 0
     while True:
         goes_on = pc < end
         if goes_on:
@@ -252,16 +252,16 @@ def run_row(state: LiveState, arm: int, row: int, resumes: bool) -> int:
 
 
 @subroutine(int64(STATE, int64))
-def run_batch(state: LiveState, arm: int) -> int:
-    """Run an arm for all tuples that its point has and it has not seen."""
-    arms, words = state.arms, state.marks
-    source = state.points[arms[arm, SOURCE]]
-    while arms[arm, DONE] < source.marks[COUNT]:
+def run_batch(state: ProgramState, delta: int) -> int:
+    """Run a delta query for all tuples that its point has and it has not seen."""
+    deltas, words = state.deltas, state.marks
+    source = state.points[deltas[delta, SOURCE]]
+    while deltas[delta, DONE] < source.marks[COUNT]:
         resumes = words[RESUMES] == 1
         words[RESUMES] = 0
-        status = run_row(state, arm, arms[arm, DONE], resumes)
+        status = run_row(state, delta, deltas[delta, DONE], resumes)
         if status != FINISHED:
             words[RESUMES] = 1
             return status
-        arms[arm, DONE] += 1
+        deltas[delta, DONE] += 1
     return FINISHED

@@ -9,7 +9,7 @@ import numpy as np
 from ostinato.core.arrays import Int64
 
 
-class GrowingTable:
+class KernelTable:
     """Rows of whole numbers, as kernels read them; more may come."""
 
     def __init__(self, width: int, rows: Sequence[Sequence[int]] = ()) -> None:
@@ -32,7 +32,7 @@ class GrowingTable:
         return self._made
 
 
-class GrowingList:
+class KernelList:
     """The same for single numbers; there is always one."""
 
     def __init__(self, numbers: Sequence[int] = (0,)) -> None:
