@@ -99,9 +99,11 @@ class StepTables:
         op_begin = len(self.ops)
         arriving: list[list[tuple[int, int]]] = [[] for _ in after]
         for move in step.moves:
-            arriving[move.target].append((move.symbol, -1 if move.source < 0 else before.slots[move.source]))
-        for sources, destination in zip(arriving, after, strict=True):
-            sources.sort()
+            arriving[move.target].append((move.symbol, move.source))
+        for moves, destination in zip(arriving, after, strict=True):
+            # By cells rather than slots: the slots of a configuration depend on how it was first reached, and so would
+            # the order of matches.
+            sources = [(symbol, before.slots[cell] if cell >= 0 else -1) for symbol, cell in sorted(moves)]
             if sources == [(0, destination)]:
                 continue
             for symbol, source in sources[:-1]:

@@ -1,5 +1,5 @@
 """A whole stream on several cores: ranges of it where a window bounds what a match can reach back to, else groups of
-keys. The rows and their order are those of one core."""
+keys. The rows are those of one core; so is their order, unless a query compares events with each other."""
 
 from __future__ import annotations
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ostinato as ost
 from ostinato.errors import LimitError
 from ostinato.patterns.automata.determinise import AllMachine, ListMove, MaxMachine, OrderMachine, StrategyMachine
 from ostinato.patterns.automata.tables import StepTables
@@ -81,3 +82,11 @@ def test_a_machine_that_grows_too_far_is_stopped() -> None:
         for number in range(51):
             tables.fill(number, 0)
             tables.fill(number, 1)
+
+
+def test_the_order_of_matches_depends_on_their_window_only() -> None:
+    """Not on the way in which the machine came to its configuration: several threads begin in several places."""
+    query = ost.cel("(A AND A+ OR B ; A AND (A AS z FILTER z.v > 0)) WITHIN 4 EVENTS")
+    events = [{"type": "A", "v": int(number > 2)} for number in range(8)]
+    last = [places for places in query.detect(events)["positions"].to_pylist() if places[0] > 2]
+    assert last == [[place + 3 for place in places] for places in query.detect(events[3:])["positions"].to_pylist()]
