@@ -125,7 +125,9 @@ def legalised(expression: Expression, before: frozenset[str] = frozenset()) -> E
         return nodes.Concat(tuple(parts))
     if isinstance(expression, nodes.Either):
         return nodes.Either(tuple(legalised(part, before) for part in expression.parts))
-    return replace(expression, body=legalised(expression.body, before | nodes.written_registers(expression)))
+    if not (isinstance(expression, nodes.Repeat) and expression.most == 1):  # an earlier round may have written them
+        before |= nodes.written_registers(expression)
+    return replace(expression, body=legalised(expression.body, before))
 
 
 def _held(node: Expr, before: frozenset[str]) -> Expr:
