@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from ostinato.core.text.grammar import MAX_DEPTH, nesting_error
@@ -29,13 +30,28 @@ class Variables:
         return self.names.get(word.name.lower()) if word.is_name else None
 
 
-class Scan:
-    """One walk over the words of an expression, from left to right: text goes through, terms are taken out."""
+class Excerpt:
+    """Words of an expression that follow each other, and the variables that they may name."""
 
     def __init__(self, variables: Variables, found: Sequence[Word], hidden: frozenset[str] = frozenset()) -> None:
         self.variables = variables
         self.found = found
         self.hidden = hidden  # names of lambdas, which hide variables
+
+    def closing(self, opening: int) -> int:
+        return closing(self.found, opening)
+
+    def arguments(self, opening: int) -> tuple[list[Sequence[Word]], int]:
+        """The arguments in the brackets, and the index after them."""
+        end = self.closing(opening)
+        return split(self.found[opening + 1 : end]), end + 1
+
+
+class Scan(Excerpt, ABC):
+    """One walk over the words, from left to right: text goes through, terms are taken out."""
+
+    def __init__(self, variables: Variables, found: Sequence[Word], hidden: frozenset[str] = frozenset()) -> None:
+        super().__init__(variables, found, hidden)
         self.parts: list[str | n.Term] = []
         self.at = 0
         self.written = found[0].start if found else 0
@@ -66,9 +82,9 @@ class Scan:
         self._flush(whole.end)
         return n.Sql(merged(self.parts), whole)
 
+    @abstractmethod
     def _term(self, word: Word) -> bool:
         """Take out the term that begins here, if one does."""
-        raise NotImplementedError
 
     def _lambda(self) -> None:
         names = []
@@ -104,14 +120,6 @@ class Scan:
     def _word(self, ahead: int) -> Word:
         index = self.at + ahead
         return self.found[index] if 0 <= index < len(self.found) else Word("", "", self.found[-1].end)
-
-    def closing(self, opening: int) -> int:
-        return closing(self.found, opening)
-
-    def arguments(self, opening: int) -> tuple[list[Sequence[Word]], int]:
-        """The arguments in the brackets, and the index after them."""
-        end = self.closing(opening)
-        return split(self.found[opening + 1 : end]), end + 1
 
     def _qualified(self, word: Word) -> str | None:
         """The variable of `A.price`."""

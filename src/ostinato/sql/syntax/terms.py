@@ -9,7 +9,7 @@ from ostinato.errors import QueryError, Span
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.aggregates import AGGREGATES
 from ostinato.sql.syntax.columns import column_names
-from ostinato.sql.syntax.scan import Scan, Variables, merged, window_error
+from ostinato.sql.syntax.scan import Excerpt, Scan, Variables, merged, window_error
 from ostinato.sql.syntax.words import Word, closing
 
 LOGICAL = ("FIRST", "LAST")
@@ -19,11 +19,11 @@ MODES = ("RUNNING", "FINAL")
 LARGEST_OFFSET = 2**63 - 1
 
 
-def read_navigation(scan: Scan, at: int, mode: n.Mode | None) -> tuple[n.Navigation, int]:
+def read_navigation(excerpt: Excerpt, at: int, mode: n.Mode | None) -> tuple[n.Navigation, int]:
     """The navigation whose function is the word at that index, and the index after it."""
-    word = scan.found[at]
-    arguments, end = scan.arguments(at + 1)
-    span = word.span.to(scan.found[end - 1].span)
+    word = excerpt.found[at]
+    arguments, end = excerpt.arguments(at + 1)
+    span = word.span.to(excerpt.found[end - 1].span)
     if not 1 <= len(arguments) <= 2 or not all(map(len, arguments)):
         fix = f"write {word.keyword}(A.price) or {word.keyword}(A.price, 2)"
         raise QueryError(f"{word.keyword} takes an expression and an offset", span=span, fix=fix)
@@ -32,10 +32,10 @@ def read_navigation(scan: Scan, at: int, mode: n.Mode | None) -> tuple[n.Navigat
         skip = _offset(arguments[1], word) if len(arguments) == 2 else 0
         end_of: n.End = "FIRST" if word.keyword == "FIRST" else "LAST"
         if _is_call(first, PHYSICAL):  # FIRST(PREV(x)) is PREV(FIRST(x)): a step from the same row
-            stepped, _ = read_navigation(Scan(scan.variables, first, scan.hidden), 0, None)
+            stepped, _ = read_navigation(Excerpt(excerpt.variables, first, excerpt.hidden), 0, None)
             if (stepped.end, stepped.skip) == ("LAST", 0):
                 return replace(stepped, end=end_of, skip=skip, mode=mode or "RUNNING", span=span), end
-        inner = _read_inner(scan, first, word)
+        inner = _read_inner(excerpt, first, word)
         value = inner.read()
         return n.Navigation(inner.owner_variable(), value, end_of, skip, 0, mode or "RUNNING", span), end
     step = _offset(arguments[1], word) if len(arguments) == 2 else 1
@@ -46,14 +46,14 @@ def read_navigation(scan: Scan, at: int, mode: n.Mode | None) -> tuple[n.Navigat
         inner_mode = "FINAL" if first[0].keyword == "FINAL" else "RUNNING"
         index = 1
     if first[index].keyword in LOGICAL and len(first) > index + 1 and first[index + 1].text == "(":
-        nested = Scan(scan.variables, first, scan.hidden)
+        nested = Excerpt(excerpt.variables, first, excerpt.hidden)
         navigation, after = read_navigation(nested, index, inner_mode)
         if after == len(first):
             return replace(navigation, step=step, span=span), end
         reason = f"{word.keyword} takes {first[index].keyword}(…) alone, or an expression over one row"
         fix = f"write {word.keyword}({first[index].keyword}(whole expression), {abs(step)})"
         raise QueryError(reason, span=first[after].span, fix=fix)
-    inner = _read_inner(scan, first, word)
+    inner = _read_inner(excerpt, first, word)
     value = inner.read()
     return n.Navigation(inner.owner_variable(), value, "LAST", 0, step, "RUNNING", span), end
 
@@ -64,28 +64,28 @@ def _is_call(found: Sequence[Word], functions: tuple[str, ...]) -> bool:
     return called and closing(found, 1) == len(found) - 1
 
 
-def read_aggregate(scan: Scan, at: int, mode: n.Mode | None) -> tuple[n.Aggregate, int]:
+def read_aggregate(excerpt: Excerpt, at: int, mode: n.Mode | None) -> tuple[n.Aggregate, int]:
     """The aggregate whose function is the word at that index, and the index after it and its FILTER."""
-    word = scan.found[at]
-    arguments, end = scan.arguments(at + 1)
+    word = excerpt.found[at]
+    arguments, end = excerpt.arguments(at + 1)
     plain = True
-    following = scan.found[end] if end < len(scan.found) else None
-    if following is not None and following.keyword == "FILTER" and end + 1 < len(scan.found):
-        end, plain = scan.closing(end + 1) + 1, False
-    elif following is not None and following.keyword == "WITHIN" and end + 2 < len(scan.found):  # WITHIN GROUP (…)
-        end, plain = scan.closing(end + 2) + 1, False
-    if end < len(scan.found) and scan.found[end].keyword == "OVER":
-        raise window_error(scan.found[end])
-    words = scan.found[at:end]
+    following = excerpt.found[end] if end < len(excerpt.found) else None
+    if following is not None and following.keyword == "FILTER" and end + 1 < len(excerpt.found):
+        end, plain = excerpt.closing(end + 1) + 1, False
+    elif following is not None and following.keyword == "WITHIN" and end + 2 < len(excerpt.found):  # WITHIN GROUP (…)
+        end, plain = excerpt.closing(end + 2) + 1, False
+    if end < len(excerpt.found) and excerpt.found[end].keyword == "OVER":
+        raise window_error(excerpt.found[end])
+    words = excerpt.found[at:end]
     # `count(A.*)` is count(*) of A's rows.
-    inner = _read_inner(scan, words[1:], word)
+    inner = _read_inner(excerpt, words[1:], word)
     call = inner.read()
     variable = inner.owner_variable()
     plain = plain and not any(
         each.keyword in ("DISTINCT", "ORDER", "ALL") for argument in arguments for each in argument[:1]
     )
     plain = plain and not any(each.keyword == "ORDER" for argument in arguments for each in argument)
-    read = tuple(_read_inner(scan, argument, word).read() for argument in arguments) if plain else ()
+    read = tuple(_read_inner(excerpt, argument, word).read() for argument in arguments) if plain else ()
     if [each.text for argument in arguments for each in argument[-1:]] == ["*"]:
         read = ()
     call = replace(call, parts=merged((word.text, *call.parts)), span=word.span.to(call.span))
@@ -193,8 +193,8 @@ class RowScan(Scan):
         return " ".join(texts)
 
 
-def _read_inner(scan: Scan, found: Sequence[Word], owner: Word) -> RowScan:
-    return RowScan(scan.variables, found, scan.hidden, owner, owner.keyword not in NAVIGATIONS)
+def _read_inner(excerpt: Excerpt, found: Sequence[Word], owner: Word) -> RowScan:
+    return RowScan(excerpt.variables, found, excerpt.hidden, owner, owner.keyword not in NAVIGATIONS)
 
 
 def _offset(found: Sequence[Word], function: Word) -> int:
