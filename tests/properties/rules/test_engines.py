@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 import ostinato
 from ostinato.errors import QueryError
-from ostinato.rules.incremental import state
+from ostinato.rules.incremental import null_code, state
 from ostinato.rules.incremental.engine import RuleEngine
+from ostinato.rules.kernels.layout import FIRST_NULL
 from ostinato.rules.program import RuleProgram
 from ostinato.rules.semantics.fixpoint import derived_events
 from ostinato.rules.semantics.shown import shown_events
@@ -80,7 +81,12 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     assert comparable_events(events_in(whole)) == comparable_events(map(_in_seconds, shown))
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
     chunk, few = data.draw(st.sampled_from([1, 3, 256])), data.draw(st.sampled_from([0, 2, 16]))
-    with patch.object(state, "CHUNK", chunk), patch.object(state, "FEW_ROWS", few):  # events of a step, rows of a group
+    null = data.draw(st.sampled_from([FIRST_NULL, 5 * MICRO, 20 * MICRO]))  # also times
+    with (
+        patch.object(state, "CHUNK", chunk),  # events of a step
+        patch.object(state, "FEW_ROWS", few),  # rows of a group
+        patch.object(null_code, "FIRST_NULL", null),
+    ):
         stepwise = _stepwise(rules, rows, schema, sizes, data)
     assert comparable_events(events_in(stepwise)) == comparable_events(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"

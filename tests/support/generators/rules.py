@@ -19,6 +19,7 @@ from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, UserCall
 from ostinato.core.user_functions import UserFunction
 from ostinato.errors import QueryError
 from ostinato.rules.algebra.query_plan import plan_program
+from ostinato.rules.kernels.layout import FIRST_NULL
 from ostinato.rules.plan.outputs import copied_attributes
 from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
 from ostinato.rules.syntax import nodes as n
@@ -32,7 +33,7 @@ SCHEMA = pa.schema(
     {"type": pa.string(), "begin": pa.int64(), "end": pa.int64(), "k": pa.string(), "v": pa.int64(), "w": pa.float64()}
 )
 NAMES = {"k": ("K", "K", "L"), "v": ("V", "U"), "w": ("W", "Z")}  # variables by attribute, so that types agree
-VALUES: dict[str, tuple[str | int | float, ...]] = {"k": ("x", "y"), "v": (1, 0, 2), "w": (0.5, 1.0)}
+VALUES: dict[str, tuple[str | int | float, ...]] = {"k": ("x", "y"), "v": (1, 0, 2, FIRST_NULL), "w": (0.5, 1.0)}
 
 FUNCTIONS = {
     "turned": UserFunction(lambda text: text[::-1] + "y" if text != "z" else None, (str,), str),
@@ -47,7 +48,7 @@ Bound = dict[str, list[str]]  # the variables that a rule binds, by attribute
 
 _attributes = record(
     k=st.sampled_from(["x", "y", "x", "y", "x", "z", None]),
-    v=st.sampled_from([1, 0, 2, 1, 3, 1, None]),
+    v=st.sampled_from([1, 0, 2, 1, 3, 1, FIRST_NULL, None]),
     w=st.sampled_from([0.5, 1.0, 2.0, 0.5, 2.5, 0.5, None]),
 )
 

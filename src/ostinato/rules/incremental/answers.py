@@ -12,7 +12,6 @@ from ostinato.core.arrays import Int64
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NUMBERED, code_kind, decode_column, decode_value
 from ostinato.rules.incremental.head_values import display_text
 from ostinato.rules.incremental.interned import Interned
-from ostinato.rules.kernels.layout import NULL
 from ostinato.rules.relational.kinds import TERM, Kind
 from ostinato.rules.runtime.bound_program import BoundProgram
 
@@ -57,7 +56,7 @@ class AnswerBuilder:
     # Few rows: Arrow would take longer to set up than they take to make
 
     def _few(self, found: Derived) -> pa.Table:
-        width = len(self.schema)
+        width, null = len(self.schema), self.interned.null
         made: list[list[Any]] = []
         ticks: list[tuple[int, int]] = []
         for label, rows in found:
@@ -68,7 +67,7 @@ class AnswerBuilder:
                 row[0] = label
                 ticks.append((codes[1], codes[0]))
                 for place, decode, code in zip(places, decoders, codes[2:], strict=True):
-                    if code != NULL:
+                    if code != null:
                         row[place] = decode(code)
                 made.append(row)
         order: Sequence[int] = range(len(made))
@@ -116,8 +115,9 @@ class AnswerBuilder:
         kinds = [derived[label][field.name] for label, _ in found if field.name in derived[label]]
         if not kinds:
             return pa.nulls(len(order), field.type)
+        null = self.interned.null
         parts = [
-            rows[:, places.index(place) + 2] if place in (places := self._of(label)[0]) else np.full(len(rows), NULL)
+            rows[:, places.index(place) + 2] if place in (places := self._of(label)[0]) else np.full(len(rows), null)
             for label, rows in found
         ]
         if all(kind == kinds[0] for kind in kinds):
@@ -130,8 +130,8 @@ class AnswerBuilder:
 
     def _column(self, codes: Int64, kind: Kind, shown: pa.DataType) -> pa.Array:
         if kind is TERM:
-            values = self.interned.values
-            texts = [None if code == NULL else display_text(values[code]) for code in codes.tolist()]
+            values, null = self.interned.values, self.interned.null
+            texts = [None if code == null else display_text(values[code]) for code in codes.tolist()]
             return pa.array(texts, pa.string())
         made = decode_column(codes, kind, self.interned)
         return made if made.type == shown else made.cast(shown)

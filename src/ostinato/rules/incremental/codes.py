@@ -1,6 +1,6 @@
 """Values as 64-bit codes, and back: whole numbers, truth values and times as they are, floats by their bits.
 
-All else has a number (interned.py). NULL is a code of its own, so that one whole number has none.
+All else has a number (interned.py). NULL has a code that no value at hand has (null_code.py).
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.errors import DataError
 from ostinato.rules.incremental.interned import Interned, float_bits, microseconds
-from ostinato.rules.kernels.layout import NULL
+from ostinato.rules.incremental.null_code import NullTakenError
 from ostinato.rules.relational.kinds import TERM, Kind
 from ostinato.rules.runtime.map_columns import has_map, maps_to_dicts
 
@@ -50,53 +49,45 @@ def encode_column(column: pa.Array | pa.ChunkedArray, kind: Kind, interned: Inte
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
     coded = code_kind(kind)
     if coded == NOTHING or pa.types.is_null(column.type):
-        return np.full(len(column), NULL)
+        return np.full(len(column), interned.null)
     if coded == WHOLE:
-        return _whole(column)
+        return _filled(column if column.type == pa.int64() else column.cast(pa.int64()), interned)
     if coded == FLOAT:
         if column.type != pa.float64():
             column = column.cast(pa.float64())
         floats = column.fill_null(np.nan).to_numpy(zero_copy_only=False) if column.null_count else column.to_numpy()
         codes: Int64 = (floats + 0.0).view(np.int64)
         missing = np.isnan(floats)
-        codes[missing] = NULL
+        codes[missing] = interned.null
         return codes
     if coded == TRUTH:
-        return _filled(column.cast(pa.int8()).cast(pa.int64()))
+        return _filled(column.cast(pa.int8()).cast(pa.int64()), interned)
     if coded == MOMENT:
         unit = column.type.unit if pa.types.is_timestamp(column.type) else None
         if unit != "us":
             column = column.cast(pa.timestamp("us", getattr(column.type, "tz", None)), safe=False)
-        return _filled(column.view(pa.int64()))
+        return _filled(column.view(pa.int64()), interned)
     if kind is not TERM and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return _texts(column, interned)
     values = column.to_pylist()
     if kind is not TERM and has_map(kind):
         values = [maps_to_dicts(value, kind) for value in values]
-    return np.array([NULL if value is None else interned.number(value) for value in values], np.int64)
+    return np.array([interned.null if value is None else interned.number(value) for value in values], np.int64)
 
 
-def _whole(column: pa.Array) -> Int64:
-    if column.type != pa.int64():
-        column = column.cast(pa.int64())
-    codes = _filled(column)
-    if int(np.count_nonzero(codes == NULL)) > column.null_count:
-        reason = f"{NULL} is the one whole number that a live engine cannot keep: it stands for NULL"
-        raise DataError(reason, fix="make the column floats or text")
-    return codes
-
-
-def _filled(column: pa.Array) -> Int64:
-    return np.asarray((column.fill_null(NULL) if column.null_count else column).to_numpy(), np.int64)
+def _filled(column: pa.Array, interned: Interned) -> Int64:
+    missing = column.null_count
+    codes = np.asarray((column.fill_null(interned.null) if missing else column).to_numpy(), np.int64)
+    return interned.check_codes(codes, missing)
 
 
 def _texts(column: pa.Array, interned: Interned) -> Int64:
     if len(column) <= _FEW:
-        number = interned.number
-        return np.array([NULL if text is None else number(text) for text in column.to_pylist()], np.int64)
+        number, null = interned.number, interned.null
+        return np.array([null if text is None else number(text) for text in column.to_pylist()], np.int64)
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    known = np.array([*interned.all_of(column.dictionary.to_pylist()), NULL], np.int64)
+    known = np.array([*interned.all_of(column.dictionary.to_pylist()), interned.null], np.int64)
     places = column.indices
     if places.null_count:
         places = places.fill_null(len(known) - 1)
@@ -105,15 +96,16 @@ def _texts(column: pa.Array, interned: Interned) -> Int64:
 
 def encode_value(value: Any, coded: str, interned: Interned) -> int:
     """One value, as Python has it, as `coded` says."""
-    if value is None:
-        return NULL
+    if value is None or value != value or coded == NOTHING:
+        return interned.null
     if coded == NUMBERED:
-        return NULL if value != value else interned.number(value)
+        return interned.number(value)
     if coded == FLOAT:
         return float_bits(float(value))
-    if coded == MOMENT:
-        return microseconds(value)
-    return NULL if coded == NOTHING else int(value)
+    code = microseconds(value) if coded == MOMENT else int(value)
+    if code == interned.null:
+        raise NullTakenError
+    return code
 
 
 # From codes -----------------------------------------------------------------------------------------------------------
@@ -124,11 +116,11 @@ def decode_column(codes: Int64, kind: pa.DataType, interned: Interned) -> pa.Arr
     coded = code_kind(kind)
     if coded == NOTHING:
         return pa.nulls(len(codes), kind)
-    missing = codes == NULL
+    missing = codes == interned.null
     mask = missing if missing.any() else None
     if coded == NUMBERED:
-        values = interned.values
-        found = [None if code == NULL else values[code] for code in codes.tolist()]
+        values, null = interned.values, interned.null
+        found = [None if code == null else values[code] for code in codes.tolist()]
         if pa.types.is_decimal(kind):
             found = [Decimal(str(value)) if isinstance(value, float) else value for value in found]
         return pa.array(found, kind)
@@ -147,7 +139,7 @@ def decode_column(codes: Int64, kind: pa.DataType, interned: Interned) -> pa.Arr
 
 def decode_value(code: int, kind: Kind, interned: Interned) -> Any:
     """The value as Python has it."""
-    if code == NULL:
+    if code == interned.null:
         return None
     coded = code_kind(kind)
     if coded == NUMBERED:
@@ -173,7 +165,7 @@ def constant_code(value: Any, coded: str, interned: Interned) -> int | None:
     if coded == WHOLE:
         if isinstance(value, float | Decimal):
             return int(value) if value == int(value) else None
-        return int(value) if -(2**63) < value < 2**63 else None
+        return int(value) if -(2**63) <= value < 2**63 else None
     if coded == FLOAT:
         return float_bits(float(value))
     return interned.pin(value) if coded == NUMBERED else int(value)

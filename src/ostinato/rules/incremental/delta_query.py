@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ostinato.core.arrays import Int64
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, NUMBERED, TRUTH, WHOLE, code_kind
 from ostinato.rules.incremental.interned import Interned, float_bits, microseconds
@@ -65,14 +67,15 @@ class Frame:
     """The slots of all delta queries, and the codes of constants in them."""
 
     interned: Interned
-    slots: list[int] = field(default_factory=lambda: [k.NULL] * SCRATCH)
-    _constants: dict[int, int] = field(default_factory=dict)
+    slots: list[int | None] = field(default_factory=lambda: [None] * SCRATCH)
+    _constants: dict[int | None, int] = field(default_factory=dict)
 
-    def slot(self, code: int = k.NULL) -> int:
+    def slot(self, code: int | None = None) -> int:
         self.slots.append(code)
         return len(self.slots) - 1
 
-    def constant(self, code: int) -> int:
+    def constant(self, code: int | None) -> int:
+        """The slot of a code; None is NULL."""
         if code not in self._constants:
             self._constants[code] = self.slot(code)
         return self._constants[code]
@@ -82,10 +85,18 @@ class Frame:
         """The slots that have one value."""
         return self._constants.values()
 
+    def has(self, code: int) -> bool:
+        """Whether a constant has this code."""
+        return code in self._constants
+
+    def codes(self, first: int, null: int) -> Int64:
+        """What is in the slots from one on, before anything has run."""
+        return np.array([null if code is None else code for code in self.slots[first:]], np.int64)
+
     def literal(self, value: Any, coded: str) -> int:
         """The slot of a constant of the program."""
         if value is None or coded == NOTHING:
-            return self.constant(k.NULL)
+            return self.constant(None)
         if coded == NUMBERED:
             return self.constant(self.interned.pin(value))
         encode: dict[str, Callable[[Any], int]] = {FLOAT: float_bits, MOMENT: microseconds, TRUTH: int, WHOLE: int}

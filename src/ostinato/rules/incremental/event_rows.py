@@ -17,7 +17,6 @@ import pyarrow.compute as pc
 from ostinato.core.arrays import Int64
 from ostinato.rules.incremental.codes import NUMBERED, code_kind, decode_value, encode_column
 from ostinato.rules.incremental.interned import Interned
-from ostinato.rules.kernels.layout import NULL
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
 from ostinato.rules.runtime.ingest import LABEL, event_digest, term_reader
 from ostinato.rules.terms.data import DataTerm
@@ -80,9 +79,10 @@ class EventRows:
         self, labels: pa.ChunkedArray, begins: Int64, ends: Int64, attribute: Callable[[str], pa.ChunkedArray]
     ) -> Int64:
         """Events by their columns; without their terms."""
-        rows = np.full((len(begins), self.width), NULL)
+        null = self.interned.null
+        rows = np.full((len(begins), self.width), null)
         rows[:, LABEL_COLUMN] = self._labels(labels)
-        rows[:, BEGIN], rows[:, END] = begins, ends
+        rows[:, BEGIN], rows[:, END] = map(self.interned.check_codes, (begins, ends))
         for place, (path, kind) in enumerate(self.kinds, FIRST_ATTRIBUTE):
             if path[0] not in self.incoming.types:
                 continue
@@ -90,7 +90,7 @@ class EventRows:
             for name in path[1:]:
                 column = pc.struct_field(column, name)
             if kind is PRESENT:
-                rows[:, place] = np.where(column.is_valid().to_numpy(), 1, NULL)
+                rows[:, place] = np.where(column.is_valid().to_numpy(), 1, null)
             else:
                 wanted = column if kind is TERM or column.type == kind else column.cast(kind)
                 rows[:, place] = encode_column(wanted, kind, self.interned)
@@ -138,10 +138,11 @@ def live_term_reader(
 def read_waiting_terms(rows: Int64, events: EventRows, read: Int64, as_read: EventRows) -> None:
     """Give the rows their terms that had none when they came: rules ask for them only now. `read` are the rows as
     they were read."""
+    null = events.interned.null
     for row, was in zip(rows, read, strict=True):
         label = int(row[LABEL_COLUMN])
         reader = events.readers.get(label)
-        if reader is None or (row[TERM_COLUMN] != NULL and (label not in events.referenced or row[REFERENCE] != NULL)):
+        if reader is None or (row[TERM_COLUMN] != null and (label not in events.referenced or row[REFERENCE] != null)):
             continue
         term = reader(_values(was, as_read, events))
         row[TERM_COLUMN] = events.interned.number(term)
@@ -156,7 +157,7 @@ def _values(row: Int64, old: EventRows, new: EventRows) -> dict[str, Any]:
     found |= {"begin": int(row[BEGIN]), "end": int(row[END])}
     for place, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE):
         code = int(row[place])
-        if code == NULL:
+        if code == old.interned.null:
             continue
         value = True if kind is PRESENT else decode_value(code, kind, old.interned)
         inside, name = found, new.incoming.columns[path[0]]

@@ -89,7 +89,7 @@ class Expressions:
             return Operand(pa.null(), frame.literal(None, NOTHING))
         if isinstance(value, bool):
             return Operand(pa.bool_(), frame.literal(value, TRUTH))
-        if isinstance(value, int) and -(2**63) < value < 2**63:
+        if isinstance(value, int) and -(2**63) <= value < 2**63:
             return Operand(pa.int64(), frame.literal(value, WHOLE))
         if isinstance(value, float):
             return Operand(pa.float64(), frame.literal(value, FLOAT))

@@ -119,7 +119,7 @@ class HeadPlanner:
     def _emit(self, way: Way, made: Mapping[str, Operand]) -> None:
         delta, columns = way
         begin, end = self._interval(delta, columns)
-        missing = delta.frame.constant(k.NULL)
+        missing = delta.frame.constant(None)
         values = [made[label].slot if label in made else missing for label in self.label_kinds]
         self.planner.emit(delta, self.point, [begin, end, *values])
 
@@ -178,7 +178,7 @@ class HeadPlanner:
             if cast is None:
                 raise NeedsHostError
             made[part.label] = cast
-        missing = delta.frame.constant(k.NULL)
+        missing = delta.frame.constant(None)
         values = [made[label].slot if label in made else missing for label in self.label_kinds]
         self.planner.emit(delta, self.point, [*interval, *values])
         group.window = sliding_window(delta, group.columns, group.after)
@@ -327,7 +327,7 @@ class HostGroups(Host):
         if not all(test(rows) is True for test in self.having):
             return
         made = [
-            k.NULL if maker is None else encode_value(maker(rows), coded, interned)
+            interned.null if maker is None else encode_value(maker(rows), coded, interned)
             for maker, coded in zip(self.makers, self.coded, strict=True)
         ]
         yield [group[0][0], group[0][1], *made]

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from ostinato.core.arrays import Int64
-from ostinato.rules.kernels.layout import MOMENT, NULL, NUMBER, TEXT, TRUTH
+from ostinato.rules.incremental.null_code import NullCode
+from ostinato.rules.kernels.layout import MOMENT, NUMBER, TEXT, TRUTH
 from ostinato.rules.terms.data import DataTerm, value_key
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -22,10 +23,11 @@ _DOUBLE, _BITS = struct.Struct("d"), struct.Struct("q")
 _SOME = 10_000  # fewer values are not worth a sweep
 
 
-class Interned:
+class Interned(NullCode):
     """`values` by number. `plain_kinds` and `plains` are what kernels read of them: see ProgramState."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.numbers: dict[Hashable, int] = {}
         self.values: list[Any] = []
         self.keys: list[Hashable] = []
@@ -77,7 +79,7 @@ class Interned:
         """Free the numbers that are not among those used."""
         live = np.zeros(len(self.values), np.bool_)
         for codes in used:
-            live[codes[codes != NULL]] = True
+            live[codes[codes != self.null]] = True
         live[list(self._pinned)] = True
         for number in np.flatnonzero(~live).tolist():
             if (key := self.keys[number]) is not None:
@@ -106,8 +108,8 @@ def microseconds(moment: date) -> int:
 
 
 def float_bits(number: float) -> int:
-    """The code of a float; NaN is no value, and there is one zero."""
-    return NULL if number != number else int(_BITS.unpack(_DOUBLE.pack(number + 0.0))[0])
+    """The code of a float that is not NaN; there is one zero."""
+    return int(_BITS.unpack(_DOUBLE.pack(number + 0.0))[0])
 
 
 def _plain(value: Any, number: int) -> tuple[int, int]:
@@ -120,4 +122,4 @@ def _plain(value: Any, number: int) -> tuple[int, int]:
     try:
         return NUMBER, float_bits(float(value))
     except (TypeError, ValueError, OverflowError):
-        return 0, NULL
+        return 0, 0

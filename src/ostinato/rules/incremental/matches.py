@@ -40,7 +40,7 @@ def match_flat(delta: DeltaQuery, found: MatchPlan, read: Columns, begin: int, e
     """Write the tests of a flat match; gives the slots of the tuple: begin, end, variables."""
     flat, frame = found.flat, delta.frame
     assert flat is not None
-    missing = frame.constant(k.NULL)
+    missing = frame.constant(None)
 
     def operand(path: Path) -> Operand:
         kind = found.type_at(path)

@@ -16,7 +16,6 @@ from ostinato.rules.incremental.event_rows import (
 from ostinato.rules.incremental.recode import carry_columns, recode
 from ostinato.rules.incremental.schema_evolution import widen_events
 from ostinato.rules.incremental.steps import StepEvaluator
-from ostinato.rules.kernels.layout import NULL
 
 FROM_THE_START = "say what all columns hold from the start: rules.engine(schema=pyarrow.schema(…))"
 
@@ -45,7 +44,7 @@ def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None
 
 def _migrate_events(after: StepEvaluator, before: StepEvaluator) -> None:
     rows, old, new = before.waiting, before.live.events, after.live.events
-    made = np.full((len(rows), new.width), NULL)
+    made = np.full((len(rows), new.width), after.interned.null)
     names = {number: new.labels.get(name, 0) for name, number in old.labels.items()}
     made[:, 0] = [names.get(label, 0) for label in rows[:, 0].tolist()]
     made[:, 1:FIRST_ATTRIBUTE] = rows[:, 1:FIRST_ATTRIBUTE]
@@ -59,19 +58,17 @@ def _migrate_events(after: StepEvaluator, before: StepEvaluator) -> None:
 
 def adopt_points(steps: StepEvaluator, past: StepEvaluator, since: int, now: int) -> None:
     """Let the points of a deployment have the tuples that another evaluator of the same program has for them."""
-    plan, points = steps.program.plan.query_plan, {}
-    for name in steps.live.sizes():
-        rows = steps.live.tuples(name)
+    plan, theirs, names = steps.program.plan.query_plan, {}, list(steps.live.sizes())
+    null, values, number = past.interned.null, past.interned.values, steps.interned.number
+    for name in names:
         if _reads_since(plan, name, since):
-            rows = past.live.tuples(name)
+            rows = theirs[name] = past.live.tuples(name)
             for place, kind in enumerate(past.live.points[name].kinds):
                 rows[:, place] = recode(rows[:, place], kind, steps.live.points[name].kinds[place], past.interned, name)
                 if code_kind(kind) == NUMBERED:
-                    values = past.interned.values
-                    numbers = [NULL if code == NULL else steps.interned.number(values[code]) for code in rows[:, place]]
-                    rows[:, place] = numbers
-        points[name] = rows
-    steps.live.restore(points, now)
+                    rows[:, place] = [null if code == null else number(values[code]) for code in rows[:, place]]
+    points = steps.interned.adopt(theirs, null)
+    steps.live.restore({name: points[name] if name in points else steps.live.tuples(name) for name in names}, now)
 
 
 def _reads_since(plan: Plan, name: str, since: int) -> bool:
@@ -94,7 +91,7 @@ def _point(name: str, of: str, after: StepEvaluator, before: StepEvaluator) -> I
     if len(new.columns) != len(old.columns) and len(rows):
         reason = f"with a column that is new, or has a type only now, {name} matches events in another way"
         raise DataError(reason, fix=FROM_THE_START)
-    made = np.full((len(rows), len(new.columns)), NULL)
+    made = np.full((len(rows), len(new.columns)), after.interned.null)
     for place, (of, kind) in enumerate(zip(old.kinds, new.kinds, strict=False)):
         if len(rows):
             made[:, place] = recode(rows[:, place], of, kind, after.interned, new.columns[place])

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.time_relations import TIMERS, absolute_nanoseconds
-from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind
+from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind, constant_code
 from ostinato.rules.incremental.delta_query import ConstantTest, DeltaQuery, LookUp, Operand, PointPlan
 from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, live_term_reader
 from ostinato.rules.incremental.expressions import Expressions
@@ -348,12 +348,8 @@ class DeltaPlanner(PointPlanner):
         column = delta.source_column(operand.slot)
         if column is None or (isinstance(test.value, str) and test.op != "="):
             return None
-        if operand.coded == FLOAT:
-            return ConstantTest(column, _TESTS[test.op], self.frame.slots[self.frame.literal(test.value, FLOAT)], True)
-        if operand.coded == WHOLE and int(test.value) != test.value:
-            return None
-        code = self.interned.pin(test.value) if isinstance(test.value, str) else int(test.value)
-        return ConstantTest(column, _TESTS[test.op], code, False)
+        code = constant_code(test.value, operand.coded, self.interned)
+        return None if code is None else ConstantTest(column, _TESTS[test.op], code, operand.coded == FLOAT)
 
     def _computed(
         self, way: Way, conditions: Sequence[Condition], kinds: Mapping[str, Kind]

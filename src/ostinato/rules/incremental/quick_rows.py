@@ -17,10 +17,9 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NUMBERED, TRUTH, WHOLE, code_kind
 from ostinato.rules.incremental.event_rows import BEGIN, END, FIRST_ATTRIBUTE, LABEL_COLUMN, PRESENT
-from ostinato.rules.incremental.interned import float_bits, microseconds
+from ostinato.rules.incremental.interned import Interned, float_bits, microseconds
 from ostinato.rules.incremental.state import LiveProgram
 from ostinato.rules.incremental.stream_binding import StreamBinding
-from ostinato.rules.kernels.layout import NULL
 from ostinato.rules.runtime.times import MICRO
 
 FEW = 16  # dicts at most
@@ -88,14 +87,14 @@ class QuickReader:
             return None
 
     def _codes(self, event: dict[Any, Any]) -> list[int] | None:
-        times, columns = self.times, self.columns
-        row = [NULL] * self.width
+        times, columns, null = self.times, self.columns, self.live.interned.null
+        row = [null] * self.width
         seen = 0
         for name, value in event.items():
             if name == times.end or name == times.begin:
                 assert self.tick is not None
                 tick = self.tick(value)
-                if tick is None:
+                if tick is None or tick == null:
                     return None
                 seen += 1
                 if name == times.end:
@@ -116,7 +115,7 @@ class QuickReader:
                     return None
                 for place, encode in column.places:
                     row[place] = encode(value)
-        if row[LABEL_COLUMN] == NULL:
+        if row[LABEL_COLUMN] == null:
             if self.type is not None:
                 return None
             row[LABEL_COLUMN] = self.label
@@ -151,15 +150,15 @@ def _encoder(kind: Any, live: LiveProgram) -> tuple[frozenset[type], Encode] | N
     """The types whose values are surely of a type of Arrow, and how they are coded."""
     coded = code_kind(kind)
     if coded == WHOLE and pa.types.is_int64(kind):
-        return frozenset((int,)), _whole
+        return frozenset((int,)), _apart(_whole, live.interned)
     if coded == FLOAT and pa.types.is_float64(kind):
-        return frozenset((float, int)), _float
+        return frozenset((float, int)), _float(live.interned)
     if coded == TRUTH:
         return frozenset((bool,)), int
     if coded == NUMBERED and kind is not None and pa.types.is_string(kind):
         return frozenset((str,)), live.interned.number
     if coded == MOMENT and pa.types.is_timestamp(kind) and kind.unit == "us" and kind.tz == "UTC":
-        return frozenset((datetime,)), _moment
+        return frozenset((datetime,)), _apart(_moment, live.interned)
     return None
 
 
@@ -167,16 +166,31 @@ class UnsureError(Exception):
     """A value that a table has to be made of."""
 
 
+def _apart(encode: Encode, interned: Interned) -> Encode:
+    """Not sure of a value whose code is that of NULL."""
+
+    def apart(value: Any) -> int:
+        code = encode(value)
+        if code == interned.null:
+            raise UnsureError
+        return code
+
+    return apart
+
+
 def _whole(value: int) -> int:
-    if not -(2**63) <= value < 2**63 or value == NULL:
+    if not -(2**63) <= value < 2**63:
         raise UnsureError
     return value
 
 
-def _float(value: float) -> int:
-    if type(value) is int and not -_SURE < value < _SURE:
-        raise UnsureError
-    return float_bits(value)
+def _float(interned: Interned) -> Encode:
+    def encode(value: float) -> int:
+        if type(value) is int and not -_SURE < value < _SURE:
+            raise UnsureError
+        return interned.null if value != value else float_bits(value)
+
+    return encode
 
 
 def _moment(value: datetime) -> int:

@@ -10,7 +10,6 @@ from ostinato.rules.incremental.codes import NOTHING, code_kind, decode_column, 
 from ostinato.rules.incremental.event_rows import FIRST_ATTRIBUTE, PRESENT, EventRows
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.schema_evolution import widen_column
-from ostinato.rules.kernels.layout import NULL
 from ostinato.rules.relational.kinds import TERM, Kind
 
 
@@ -27,7 +26,7 @@ def carry_columns(rows: Int64, old: EventRows, made: Int64, new: EventRows, firs
             continue
         of = old.kinds[before - FIRST_ATTRIBUTE][1]
         if kind is PRESENT:
-            made[:, column] = np.where(rows[:, before] == NULL, NULL, 1)
+            made[:, column] = np.where(rows[:, before] == new.interned.null, new.interned.null, 1)
         elif of is not PRESENT:
             made[:, column] = recode(rows[:, before], of, kind, new.interned, f"`{'.'.join(path)}`")
 
@@ -39,6 +38,6 @@ def recode(codes: Int64, before: Kind, after: Kind, interned: Interned, name: st
     codes = np.ascontiguousarray(codes)
     if after is TERM:
         values = decode_column(codes, before, interned).to_pylist()
-        return np.array([NULL if value is None else interned.number(value) for value in values], np.int64)
+        return np.array([interned.null if value is None else interned.number(value) for value in values], np.int64)
     values = pa.chunked_array([decode_column(codes, before, interned)])
     return encode_column(widen_column(values, after, name), after, interned)

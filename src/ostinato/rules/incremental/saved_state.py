@@ -19,7 +19,7 @@ from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
 from ostinato.rules.incremental.event_rows import FIRST_ATTRIBUTE, LABEL_COLUMN
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.steps import StepEvaluator
-from ostinato.rules.kernels.layout import NULL
+from ostinato.rules.kernels.layout import FIRST_NULL
 from ostinato.rules.relational.kinds import TERM
 from ostinato.rules.runtime.ingest import tag, untag
 
@@ -60,6 +60,7 @@ def save_state(
     if steps.unseen is not None:
         tables["unseen"] = steps.unseen.combine_chunks()
     meta = {"labels": list(live.events.labels), "event columns": [list(key) for key in live.events.columns]}
+    meta["null"] = steps.interned.null
     timers = steps.periodic
     if timers.done is not None:
         meta["periods"] = [timers.first, min(timers.done, now)]
@@ -71,29 +72,31 @@ def load_state(steps: StepEvaluator, saved: Snapshot, now: int) -> None:
         stream: array.tobytes() for name, array in saved.arrays.items() if (stream := _saved_pattern(name)) is not None
     }
     if "values" not in saved.tables:
-        _load_tables(steps, saved, patterns, now)
+        steps.interned.with_null(lambda: _load_tables(steps, saved, patterns, now))
         return
     if "periods" in saved.meta:
         steps.periodic.first, steps.periodic.done = saved.meta["periods"]
     interned = steps.interned
+    arrays = {name: rows for name, rows in saved.arrays.items() if name == "events" or name.startswith(_POINT)}
+    arrays = interned.adopt(arrays, saved.meta.get("null", FIRST_NULL))
     texts = saved.tables["values"]["value"].to_pylist()
-    numbers = np.array([*(interned.number(untag(text)) for text in texts), NULL], np.int64)
+    numbers = np.array([*(interned.number(untag(text)) for text in texts), interned.null], np.int64)
     points = {name: np.zeros((0, len(steps.live.points[name].columns)), np.int64) for name in steps.live.sizes()}
-    for name, rows in saved.arrays.items():
+    for name, rows in arrays.items():
         if name.startswith(_POINT):
             point = steps.live.points[name.removeprefix(_POINT)]
             columns = [place for place, kind in enumerate(point.kinds) if code_kind(kind) == NUMBERED]
             points[point.name] = _with_numbers(rows, columns, numbers)
     steps.restore(points, patterns, now)
-    _load_events(steps, saved, numbers)
+    _load_events(steps, saved, arrays["events"], numbers)
     if "unseen" in saved.tables:
         steps.unseen = saved.tables["unseen"]
 
 
-def _load_events(steps: StepEvaluator, saved: Snapshot, numbers: Int64) -> None:
+def _load_events(steps: StepEvaluator, saved: Snapshot, was: Int64, numbers: Int64) -> None:
     """The events that wait: their labels and columns may have other places now."""
-    was, events = saved.arrays["events"], steps.live.events
-    rows = np.full((len(was), events.width), NULL)
+    events = steps.live.events
+    rows = np.full((len(was), events.width), steps.interned.null)
     labels = [0, *(events.labels.get(name, 0) for name in saved.meta["labels"])]
     rows[:, :FIRST_ATTRIBUTE] = was[:, :FIRST_ATTRIBUTE]
     rows[:, LABEL_COLUMN] = np.array(labels, np.int64)[was[:, LABEL_COLUMN]]
@@ -105,10 +108,11 @@ def _load_events(steps: StepEvaluator, saved: Snapshot, numbers: Int64) -> None:
 
 
 def _with_numbers(rows: Int64, columns: list[int], numbers: Int64) -> Int64:
+    """The last of `numbers` is NULL."""
     rows = rows.copy()
     for column in columns:
         codes = rows[:, column]
-        rows[:, column] = numbers[np.where(codes == NULL, len(numbers) - 1, codes)]
+        rows[:, column] = numbers[np.where(codes == numbers[-1], len(numbers) - 1, codes)]
     return rows
 
 
@@ -121,9 +125,9 @@ class _Values:
         self.places: dict[int, int] = {}
 
     def renumber(self, rows: Int64, columns: list[int]) -> Int64:
-        rows = rows.copy()
+        rows, null = rows.copy(), self.interned.null
         for column in columns:
-            rows[:, column] = [NULL if code == NULL else self._place(code) for code in rows[:, column].tolist()]
+            rows[:, column] = [null if code == null else self._place(code) for code in rows[:, column].tolist()]
         return rows
 
     def _place(self, number: int) -> int:
@@ -136,13 +140,13 @@ class _Values:
 def _load_tables(steps: StepEvaluator, saved: Snapshot, patterns: dict[CelStream, bytes], now: int) -> None:
     """A snapshot whose points are tables: columns of values, TERMs as texts."""
     interned, live = steps.interned, steps.live
-    points = {}
+    null, points = interned.null, {}
     for name in live.sizes():
         plan, table = live.points[name], saved.tables[f"{_POINT}{name}"]
         rows = np.empty((len(table), len(plan.columns)), np.int64)
         for place, (column, kind) in enumerate(zip(table.columns, plan.kinds, strict=True)):
             if kind is TERM:
-                rows[:, place] = [NULL if text is None else interned.number(untag(text)) for text in column.to_pylist()]
+                rows[:, place] = [null if text is None else interned.number(untag(text)) for text in column.to_pylist()]
             else:
                 rows[:, place] = encode_column(column, kind, interned)
         points[name] = rows

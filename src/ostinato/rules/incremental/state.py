@@ -17,6 +17,7 @@ from ostinato.rules.incremental.event_rows import END, EventRows, read_waiting_t
 from ostinato.rules.incremental.heads import write_deltas
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.kept_windows import clear_windows, renew_windows
+from ostinato.rules.incremental.null_code import NullTakenError
 from ostinato.rules.incremental.operators import DeltaPlanner
 from ostinato.rules.incremental.recode import carry_columns
 from ostinato.rules.incremental.tables import Linker
@@ -50,17 +51,19 @@ class LiveProgram:
         self.events = EventRows(program.incoming, interned)
         self.planner = DeltaPlanner(self.events, interned, max_rounds)
         write_deltas(self.planner, program)
+        self._set_constants_apart()
         self.linker = Linker(self.planner)
         self.state, self.deltas = self.linker.state, self.linker.deltas
         self.state.marks[k.CHUNK], self.state.marks[k.FEW_ROWS] = CHUNK, FEW_ROWS
         self.points, self.derived = self.planner.by_name, self.planner.derived
+        interned.keepers.add(self)
         self._begin_fixed()
 
     def _begin_fixed(self, now: int = k.LOWEST) -> None:
         """Let absolute timers wait that go off after a time."""
         for point, begin, end in self.planner.fixed:
             if end > now:
-                self.add(point, np.array([[begin, end]], np.int64))
+                self.add_times(point, np.array([[begin, end]], np.int64))
         self.planner.fixed.clear()
 
     # Deployments
@@ -69,6 +72,7 @@ class LiveProgram:
         """Let the rules of a part of the program run from now on."""
         width = self.events.width
         write_deltas(self.planner, part)
+        self._set_constants_apart()
         self.linker.extend()
         waiting = self.waiting
         carry_columns(waiting[:, :width], self.events, waiting, self.events, width)
@@ -125,6 +129,11 @@ class LiveProgram:
 
     def advance(self, now: int) -> None:
         """Let time go on to `now`, and what ends up to then happen. Where it fails, the steps before are done."""
+        if self.state.marks[k.IS_NULL_TAKEN]:  # by what was added since
+            self.interned.change_null()
+        self.interned.with_null(lambda: self._advance(now))
+
+    def _advance(self, now: int) -> None:
         state, count = self.state, self._sort(now)
         marks, total = state.marks, int(state.marks[k.EVENTS])
         try:
@@ -158,6 +167,8 @@ class LiveProgram:
                 renew_windows(state.windows[who], int(marks[k.NOW]), int(marks[k.GROUP_ROWS]))
             elif status == k.TOO_MANY_ROUNDS:
                 raise TooManyRoundsError(self.deltas[who].source.name)
+            elif status == k.NEED_NULL:
+                raise NullTakenError
             else:
                 self._grow(status, who)
 
@@ -183,6 +194,12 @@ class LiveProgram:
             elif point.waits:
                 self._grow(k.NEED_PENDING, point.number)
                 self._grow(k.NEED_DUE, 0)
+
+    def add_times(self, point: PointPlan, times: Int64) -> None:
+        """Add tuples of numbers that are not NULL."""
+        while (times == self.interned.null).any():
+            self.interned.change_null()
+        self.add(point, times)
 
     def _update_plains(self) -> None:
         interned, state = self.interned, self.state
@@ -230,9 +247,34 @@ class LiveProgram:
         for delta in self.deltas:
             deltas[delta.number, k.DONE] = state.points[delta.source.number].marks[k.COMMITTED]
         deltas[:, k.QUEUED] = 0
-        for mark in (k.QUEUE_SIZE, k.TOUCHED_SIZE, k.LOG_SIZE, k.RESUMES, k.SKIP, k.PHASE):
+        for mark in (k.QUEUE_SIZE, k.TOUCHED_SIZE, k.LOG_SIZE, k.RESUMES, k.SKIP, k.PHASE, k.IS_NULL_TAKEN):
             marks[mark] = 0
         marks[k.DELTA], marks[k.NOW], marks[k.FINAL] = -1, marks[k.DONE_NOW], marks[k.DONE_NOW]
+
+    # NULL
+
+    def _set_constants_apart(self) -> None:
+        while self.planner.frame.has(self.interned.null):
+            self.interned.change_null()
+
+    def codes(self) -> Iterator[Int64]:
+        """All codes that are kept between steps."""
+        yield self.state.frame
+        yield self.waiting
+        for point in self.state.points[1:]:
+            yield point.rows[: point.marks[k.COUNT]]
+            yield point.pending[: point.marks[k.USED]]
+
+    def replace_null(self, old: int, new: int) -> None:
+        state = self.state
+        state.null = new
+        for codes in self.codes():
+            codes[codes == old] = new
+        for number in range(1, len(state.points)):
+            reindex(state, number)
+        for kept in state.windows:
+            clear_windows(kept)
+        state.marks[k.IS_NULL_TAKEN] = 0
 
     # What was derived
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +50,7 @@ class StepEvaluator:
     def wait(self, events: pa.Table) -> Int64:
         """Take events; gives their rows."""
         rows = self.live.room(len(events))
-        rows[:] = self.live.events.encode(events)
+        rows[:] = self.interned.with_null(lambda: self.live.events.encode(events))
         self.live.wait(len(events))
         if self.engines:
             self.unseen = events if self.unseen is None else pa.concat_tables([self.unseen, events])
@@ -60,7 +61,8 @@ class StepEvaluator:
     ) -> Int64:
         """Take events by their columns, where `reads_columns`; gives their rows."""
         rows = self.live.room(len(begins))
-        rows[:] = self.live.events.encode_columns(labels, begins, ends, attribute)
+        encode = self.live.events.encode_columns
+        rows[:] = self.interned.with_null(lambda: encode(labels, begins, ends, attribute))
         self.live.wait(len(begins))
         return rows
 
@@ -79,7 +81,7 @@ class StepEvaluator:
         """Let time go on to `now`. Where it fails, it is as if it had stopped before, if `is_undoable`."""
         if self.periodic.periods:
             for stream, times in self.periodic.until(now, self.live.now, self.waiting[:, END]):
-                self.live.add(self.live.planner.source_point(stream), times)
+                self.live.add_times(self.live.planner.source_point(stream), times)
         if self.engines:
             self._match_patterns(now)
         try:
@@ -117,13 +119,17 @@ class StepEvaluator:
         events, self.unseen = self.unseen.filter(pa.array(ends <= now)), self.unseen.filter(pa.array(ends > now))
         for stream, engine in self.engines.items():
             matches = self.bound.patterns[stream].matches(engine, events, now)
-            attributes = self.program.plan_types.attributes[stream]
-            columns = [matches["begin"].to_numpy(), matches["end"].to_numpy()]
-            columns += [
-                encode_column(matches[attributes.columns[name]], kind, self.interned)
-                for name, kind in attributes.types.items()
-            ]
-            self.live.add(self.live.planner.source_point(stream), np.stack(columns, axis=1))
+            rows = self.interned.with_null(partial(self._encode_matches, stream, matches))
+            self.live.add(self.live.planner.source_point(stream), rows)
+
+    def _encode_matches(self, stream: CelStream, matches: pa.Table) -> Int64:
+        attributes = self.program.plan_types.attributes[stream]
+        times = [self.interned.check_codes(matches[side].to_numpy()) for side in ("begin", "end")]
+        columns = [
+            encode_column(matches[attributes.columns[name]], kind, self.interned)
+            for name, kind in attributes.types.items()
+        ]
+        return np.stack([*times, *columns], axis=1)
 
     # Saving
 

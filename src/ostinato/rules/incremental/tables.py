@@ -74,6 +74,7 @@ class Linker:
         marks[k.DELTA], marks[k.NOW], marks[k.FINAL], marks[k.DONE_NOW] = -1, -(2**62), -(2**62), -(2**62)
         interned = self.planner.interned
         return k.ProgramState.blank(
+            null=interned.null,
             stack=_zeros(64),
             due=_zeros(64, 3),
             log=_zeros(64, 2),
@@ -183,7 +184,7 @@ class Linker:
         made = StructList((*state.points, *map(make_point, points)))
         events, width = made[0], self.planner.events.width
         if events.rows.shape[1] < width:
-            wider = np.full((len(events.rows), width), k.NULL)
+            wider = np.full((len(events.rows), width), state.null)
             wider[:, : events.rows.shape[1]] = events.rows
             events.update(rows=wider)
         more = _zeros(len(points))
@@ -215,12 +216,12 @@ class Linker:
                 table[self.dispatchers[point].number, k.NODE] = self.index.node(self.straight.get(point, ()))
 
     def _write_tables(self, deltas: Iterable[DeltaQuery]) -> None:
-        frame, state = self.planner.frame.slots, self.state
+        frame, state = self.planner.frame, self.state
         code = self.code.table
         groups = [len(each[1]) for delta in deltas for each in delta.code if each[0] == k.ACCUMULATE]
         width = max([state.group.shape[1], *groups])
         state.update(
-            frame=np.concatenate([state.frame, np.array(frame[len(state.frame) :], np.int64)]),
+            frame=np.concatenate([state.frame, frame.codes(len(state.frame), state.null)]),
             code=code,
             loads=self.loads.table,
             slots=self.slots.array,

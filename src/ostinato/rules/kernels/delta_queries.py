@@ -38,8 +38,8 @@ from ostinato.rules.kernels.layout import (
     LOWEST,
     MISSING,
     NEED_GROUP,
+    NO_HASH,
     NOW,
-    NULL,
     OP,
     PC,
     POINT,
@@ -72,15 +72,15 @@ STATE, POINT_TYPE = struct_type(ProgramState), struct_type(Point)
 
 @subroutine(int64(STATE, int64))
 def _hash_slots(state: ProgramState, pc: int) -> int:
-    """The hash of the key that a look-up seeks; NULL where a part of it is."""
-    frame, slots, code = state.frame, state.slots, state.code
+    """The hash of the key that a look-up seeks; NO_HASH where a part of it is NULL."""
+    frame, slots, code, null = state.frame, state.slots, state.code, state.null
     hashed = code[pc, INDEX]
     for at in range(code[pc, KEY_BEGIN], code[pc, KEY_END]):
         value = frame[slots[at]]
-        if value == NULL:
-            return NULL
+        if value == null:
+            return NO_HASH
         hashed = hash_with(hashed, value)
-    return int(hashed) if hashed != NULL else 0
+    return int(hashed) if hashed != NO_HASH else 0
 
 
 @subroutine(int64(STATE, int64, int64, int64))
@@ -118,7 +118,7 @@ def _begin(state: ProgramState, pc: int) -> int:
     code, loops = state.code, state.loops
     hashed = _hash_slots(state, pc)
     loops[pc, 1] = hashed
-    if hashed == NULL:
+    if hashed == NO_HASH:
         return -1
     point = state.points[code[pc, POINT]]
     tails = point.tails
@@ -164,10 +164,10 @@ def run_row(state: ProgramState, delta: int, row: int, resumes: bool) -> int:
                 goes_on = frame[code[pc, 1]] == 1
                 pc += 1
             elif op == PRESENT:
-                goes_on = frame[code[pc, 1]] != NULL
+                goes_on = frame[code[pc, 1]] != state.null
                 pc += 1
             elif op == MISSING:
-                goes_on = frame[code[pc, 1]] == NULL
+                goes_on = frame[code[pc, 1]] == state.null
                 pc += 1
             elif op == ABSENT:
                 goes_on = _is_absent(state, pc)

@@ -20,7 +20,6 @@ from ostinato.rules.kernels.layout import (
     IS_FLOAT,
     MIN,
     NAME,
-    NULL,
     ORDER_BEGIN,
     ORDER_END,
     RESULT,
@@ -28,7 +27,7 @@ from ostinato.rules.kernels.layout import (
     VALUE,
     ProgramState,
 )  # fmt: skip
-from ostinato.rules.kernels.stores import hash_with
+from ostinato.rules.kernels.stores import as_value, hash_with
 
 STATE = struct_type(ProgramState)
 _FEW = 8  # rows that are compared with each other
@@ -92,7 +91,7 @@ def _pick(state: ProgramState, aggregate: int) -> None:
     group, aggregates, best = state.group, state.aggregates, -1
     name, value = aggregates[aggregate, NAME], aggregates[aggregate, VALUE]
     for row in range(state.marks[GROUP_ROWS]):
-        if group[row, value] == NULL:
+        if group[row, value] == state.null:
             continue
         if best < 0:
             best = row
@@ -101,7 +100,7 @@ def _pick(state: ProgramState, aggregate: int) -> None:
                 best = row
         elif comes_before(state, group, state.group_floats, aggregate, best, row):
             best = row
-    state.frame[aggregates[aggregate, RESULT]] = group[best, value] if best >= 0 else NULL
+    state.frame[aggregates[aggregate, RESULT]] = group[best, value] if best >= 0 else state.null
 
 
 @subroutine(void(STATE, int64, table(int64), int64, int64, int64, int64, int64))
@@ -115,20 +114,20 @@ def finish_number(
     if name == COUNT_ALL:
         frame[result] = count
     elif count == 0:
-        frame[result] = NULL
+        frame[result] = state.null
     elif aggregates[aggregate, IS_FLOAT]:
         found = rounded_sum(sums, row, at)
         if name == AVG:
             found /= count
         if found != found:
-            frame[result] = NULL
+            frame[result] = state.null
         else:
             floats[result] = found + 0.0
     elif name == SUM:
         high += low >> _HALF
         low &= _LOW
         fits = -(1 << 31) <= high < (1 << 31)
-        frame[result] = (high << _HALF) | low if fits else NULL
+        frame[result] = as_value(state, (high << _HALF) | low) if fits else state.null
     else:
         floats[result] = (float(high) * 4294967296.0 + float(low)) / count
 
@@ -145,7 +144,7 @@ def _add_up(state: ProgramState, aggregate: int) -> None:
     count = 0
     clear_sum(sums, 0, 0)
     for row in range(state.marks[GROUP_ROWS]):
-        if not _is_first(state, row, first, last) or group[row, value] == NULL:
+        if not _is_first(state, row, first, last) or group[row, value] == state.null:
             continue
         count += 1
         if name == COUNT_ALL:

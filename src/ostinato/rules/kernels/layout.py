@@ -13,7 +13,8 @@ import numpy as np
 from ostinato.core.arrays import Float64, Int64
 from ostinato.core.jit.array_struct import ArrayStruct, Field, StructsField, ViewField
 
-NULL = -0x0006_4C2E_8591_3DA5  # the bits of a NaN that no arithmetic makes; the one whole number without a code
+FIRST_NULL = -0x0006_4C2E_8591_3DA5  # the code of NULL, until a value has it (incremental/null_code.py)
+NO_HASH = FIRST_NULL  # of a key with a part that is NULL
 LOWEST = -(1 << 63)
 FOREVER = (1 << 63) - 1
 
@@ -52,13 +53,13 @@ EQUAL, ABOVE, FROM, BELOW, UP_TO = range(5)  # the column is …  the constant
 # The words of the whole.
 (
     QUEUE_SIZE, DUE_SIZE, LOG_SIZE, TOUCHED_SIZE, DIRTY_SIZE, NOW, FINAL, NEXT_EVENT, EVENTS, PHASE, DELTA, PC, DEPTH,
-    RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW, FEW_ROWS,
-) = range(21)  # fmt: skip
-WORDS = 21
+    RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW, FEW_ROWS, IS_NULL_TAKEN,
+) = range(22)  # fmt: skip
+WORDS = 22
 BETWEEN, WAKING, WORKING = 0, 1, 2  # phases
 
 # Why a kernel returns.
-FINISHED, NEED_ROWS, NEED_PENDING, NEED_DUE, NEED_GROUP, NEED_WINDOWS, HOST, TOO_MANY_ROUNDS = range(8)
+FINISHED, NEED_ROWS, NEED_PENDING, NEED_DUE, NEED_GROUP, NEED_WINDOWS, HOST, TOO_MANY_ROUNDS, NEED_NULL = range(9)
 
 # Instructions: operation, then operands. First what moves between tuples, then what computes slots.
 OP, DST, A, B = 0, 1, 2, 3
@@ -137,6 +138,7 @@ class Windows(ArrayStruct):
 class ProgramState(ArrayStruct):
     """All points and delta queries of a program."""
 
+    null = Field[int](np.int64, 0, "the code of NULL, which no value at hand has")
     points = StructsField(Point, "the points, by number; 0 has the events that come in, the label in column 0")
     frame = Field[Int64](np.int64, 1, "slots: what delta queries compute with; the first ones are scratch")
     floats = ViewField[Float64](np.float64, frame, "the same as floats")

@@ -54,7 +54,7 @@ from ostinato.rules.kernels.layout import (
     NEED_WINDOWS,
     NEWEST,
     NEXT_BINDING,
-    NULL,
+    NO_HASH,
     OF_AGGREGATE,
     OF_WINDOW,
     OLDEST,
@@ -108,7 +108,7 @@ def begin_window(state: ProgramState, pc: int, hashed: int) -> int:
     code, frame = state.code, state.frame
     low = frame[code[pc, WINDOW_LOW]]
     frame[code[pc, FROM_SLOT]] = low
-    if hashed == NULL:
+    if hashed == NO_HASH:
         return NO_WINDOW
     kept = state.windows[code[pc, WINDOWS]]
     window = kept.table[_find_window(state, kept, pc, hashed)]
@@ -193,7 +193,7 @@ def _count(state: ProgramState, kept: Windows, window: int, base: int, aggregate
     """Let a row enter count, sum or avg, or (`times` is -1) leave it."""
     aggregates, windows, rows = state.aggregates, kept.windows, kept.rows
     value = rows[row, aggregates[aggregate, VALUE]]
-    if value == NULL or not _changes(state, kept, window, aggregate, row, times):
+    if value == state.null or not _changes(state, kept, window, aggregate, row, times):
         return
     windows[window, base + AMOUNT] += times
     if aggregates[aggregate, NAME] == COUNT_ALL:
@@ -222,7 +222,7 @@ def _enter_best(
     """Put a row among those that can become the best: none that leaves later is as good."""
     windows, rows, links, begin = kept.windows, kept.rows, kept.links, kept.marks[BEGIN_COLUMN]
     links[row, link] = UNLINKED
-    if rows[row, state.aggregates[aggregate, VALUE]] == NULL:
+    if rows[row, state.aggregates[aggregate, VALUE]] == state.null:
         return
     after: Any = np.int64(-1)
     before = windows[window, base + BEST_NEWEST]
@@ -364,6 +364,6 @@ def _write_results(state: ProgramState, kept: Windows, pc: int, window: int) -> 
         else:
             best = windows[window, base + BEST_OLDEST]
             state.frame[aggregates[aggregate, RESULT]] = (
-                kept.rows[best, aggregates[aggregate, VALUE]] if best >= 0 else NULL
+                kept.rows[best, aggregates[aggregate, VALUE]] if best >= 0 else state.null
             )
         base += AGGREGATE_WORDS

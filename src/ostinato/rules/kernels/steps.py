@@ -32,17 +32,18 @@ from ostinato.rules.kernels.layout import (
     HOST,
     HOST_DELTA,
     IS_FREE,
+    IS_NULL_TAKEN,
     KIND,
     LAST,
     LOG_SIZE,
     MASK,
     MOST_ROUNDS,
     NEED_DUE,
+    NEED_NULL,
     NEED_ROWS,
     NEXT_EVENT,
     NODE,
     NOW,
-    NULL,
     PC,
     PHASE,
     PLAIN_BEGIN,
@@ -146,7 +147,7 @@ def _dispatch_row(state: ProgramState, node: int, number: int, row: int) -> int:
         return status
     for switch in range(nodes[node, SWITCH_BEGIN], nodes[node, SWITCH_END]):
         value = state.points[number].rows[row, state.switches[switch, SWITCH_COLUMN]]
-        if value != NULL:
+        if value != state.null:
             status = _run_switch(state, switch, value)
             if status != FINISHED:
                 return status
@@ -284,5 +285,7 @@ def run(state: ProgramState) -> int:
         status = _work(state)
         if status != FINISHED:
             return status
+        if words[IS_NULL_TAKEN]:
+            return NEED_NULL
         _end_step(state)
         words[PHASE] = BETWEEN

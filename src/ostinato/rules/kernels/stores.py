@@ -25,6 +25,7 @@ from ostinato.rules.kernels.layout import (
     FINISHED,
     FREE,
     IS_FREE,
+    IS_NULL_TAKEN,
     KEYS_BEGIN,
     KEYS_END,
     KIND,
@@ -32,8 +33,8 @@ from ostinato.rules.kernels.layout import (
     NEED_DUE,
     NEED_PENDING,
     NEED_ROWS,
+    NO_HASH,
     NOW,
-    NULL,
     QUEUE_SIZE,
     QUEUED,
     SOURCE,
@@ -58,25 +59,34 @@ def hash_with(hashed: Any, value: Any) -> Any:
     return np.int64(mix(np.uint64(hashed) ^ np.uint64(value)))
 
 
+@subroutine(int64(STATE, int64))
+def as_value(state: ProgramState, code: int) -> int:
+    """The code of a value that is new. Where NULL has it, the step begins again, with another one for NULL."""
+    if code == state.null:
+        state.marks[IS_NULL_TAKEN] = 1
+    return code
+
+
 @subroutine(int64(STATE, int64, int64))
 def comparable(state: ProgramState, value: int, kind: int) -> int:
     """A code of a key as it is compared: of a TERM what it holds, if that is of the kind."""
-    if kind == 0 or value == NULL:
+    null = state.null
+    if kind == 0 or value == null:
         return value
-    return state.plains[value] if state.plain_kinds[value] == kind else NULL
+    return as_value(state, state.plains[value]) if state.plain_kinds[value] == kind else null
 
 
 @subroutine(int64(STATE, POINT, int64, int64))
 def hash_key(state: ProgramState, point: Point, index: int, row: int) -> int:
-    """The hash of a tuple's key; NULL where a part of it is."""
-    rows, keys = point.rows, point.keys
+    """The hash of a tuple's key; NO_HASH where a part of it is NULL."""
+    rows, keys, null = point.rows, point.keys, state.null
     hashed = index
     for at in range(point.specs[index, KEYS_BEGIN], point.specs[index, KEYS_END]):
         value = comparable(state, rows[row, keys[at, 0]], keys[at, 1])
-        if value == NULL:
-            return NULL
+        if value == null:
+            return NO_HASH
         hashed = hash_with(hashed, value)
-    return hashed if hashed != NULL else 0
+    return hashed if hashed != NO_HASH else 0
 
 
 @subroutine(void(STATE, POINT, int64, int64))
@@ -85,7 +95,7 @@ def link(state: ProgramState, point: Point, index: int, row: int) -> None:
     rows, links, tails = point.rows, point.links, point.tails
     hashed = hash_key(state, point, index, row)
     point.hashes[index, row] = hashed
-    if hashed == NULL:
+    if hashed == NO_HASH:
         return  # NULL equals nothing
     column = point.specs[index, TIME]
     bucket = hashed & (tails.shape[1] - 1)
