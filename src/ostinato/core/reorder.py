@@ -65,11 +65,21 @@ class SingleRow:
 class ReorderBuffer:
     """`lateness` is in nanoseconds of event time; with None, events wait until `advance` says that time has passed.
 
-    Without a time column rows pass through as they come.
+    Without a time column rows pass through as they come. With no lateness they do so too, batch by batch, unless
+    `ties_wait`: then those of one time wait for each other, so that `order_by` decides among all of them.
     """
 
-    def __init__(self, clock: Clock | None, binding: StreamColumns, schema: pa.Schema, lateness: int | None) -> None:
+    def __init__(
+        self,
+        clock: Clock | None,
+        binding: StreamColumns,
+        schema: pa.Schema,
+        lateness: int | None,
+        *,
+        ties_wait: bool = False,
+    ) -> None:
         self.clock, self.binding, self.lateness = clock, binding, lateness
+        self.at_once = lateness == 0 and not ties_wait
         self._rows: pa.Table = schema.empty_table()
         self._none = self._rows
         self._positions: Int64 = np.zeros(0, np.int64)
@@ -157,7 +167,7 @@ class ReorderBuffer:
             return [row]
         if self.lateness is not None:
             self.watermark = max(self.watermark, self._bound(row.tick))
-        if self.lateness == 0:
+        if self.at_once:
             return [row]
         heappush(self._single, row)
         released: list[SingleRow] = []
@@ -178,7 +188,7 @@ class ReorderBuffer:
             return ReleasedRows(rows, positions, None), late
         ticks = self.clock.ticks(rows[self.clock.column])
         least, newest, in_order = tick_span(ticks)
-        if in_order and least >= self.watermark and self.lateness == 0 and not self.binding.order_by:
+        if in_order and least >= self.watermark and self.at_once and not self.binding.order_by:
             self.watermark = max(self.watermark, newest)
             return ReleasedRows(rows, positions, None), late
         if least < self.watermark:
@@ -207,7 +217,7 @@ class ReorderBuffer:
             positions = np.concatenate([self.positions, write_out(positions)])
             if self.clock is not None:
                 ticks = self.clock.ticks(rows[self.clock.column])
-        if self.lateness == 0 or self.clock is None:
+        if self.at_once or self.clock is None:
             return ReleasedRows(rows, positions, time_order(rows, self.binding, ticks))
         positions = write_out(positions)
         # With order_by, events of the same time wait for each other: they are sorted, not taken as they come.

@@ -230,7 +230,9 @@ class SqlEngine:
         self._order = [self.bound.keys[key] for key in match.order_by]
         self.clock = self._clock(prepared.schema)
         binding = StreamColumns(self._order[0] if self._order else None, None, tuple(self._order[1:]))
-        self.reorder = ReorderBuffer(self.clock, binding, prepared.schema, self.options.lateness)
+        self.reorder = ReorderBuffer(
+            self.clock, binding, prepared.schema, self.options.lateness, ties_wait=len(self._order) > 1
+        )
         self.keys = KeyTable()
         self.engine = ClauseEngine(self.bound, self.clock, self.options.limits)
         self._plain = self.options.alone or streamable.is_plain(self.query)

@@ -277,3 +277,15 @@ def test_an_error_around_the_clause_stops_the_engine(at_end: bool) -> None:
         engine.push([{"ts": 1, "v": "x"}, {"ts": 2, "v": "y"}])
         engine.flush()
     assert stopped(engine)
+
+
+def test_rows_of_one_time_wait_for_each_other_where_more_keys_order_them() -> None:
+    schema = pa.schema([("ts", pa.int64()), ("w", pa.int64())])
+    query = ost.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE ("
+        "ORDER BY ts, w DESC MEASURES FIRST(w) AS first, LAST(w) AS last PATTERN (A A))"
+    )
+    engine = query.engine(schema=schema)
+    found = [row for w in (None, 0, 3, 5) for row in engine.push({"ts": 1, "w": w}).to_pylist()]
+    assert found == [] and engine.stats().waiting == 4
+    assert engine.push({"ts": 2, "w": 0}).to_pylist() == [{"first": 5, "last": 3}, {"first": 0, "last": None}]
