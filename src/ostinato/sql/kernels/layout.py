@@ -9,10 +9,12 @@ from ostinato.core.jit.array_struct import ArrayStruct, Field, ViewField
 from ostinato.core.jit.types import struct_type
 
 # Why a kernel came back.
-DONE, MATCHES_FULL, PATH_FULL, PAUSED, NO_SKIP_ROW, SKIP_TO_START, FRAMES_FULL, ASK, BAD_VALUE, TOO_LONG = range(10)
+DONE, MATCHES_FULL, PATH_FULL, PAUSED, NO_SKIP_ROW, SKIP_TO_START, FRAMES_FULL, ASK, BAD_VALUE, TOO_LONG, CALL = range(
+    11
+)
 # Words of `state`.
-PARTITION, ROW, NUMBER, MATCHES, USED, BUDGET, SKIP, CLOSED, ANSWER, ASKED, TRIED, MOST_TRIED, TIME = range(13)
-STATE_WORDS = 13
+PARTITION, ROW, NUMBER, MATCHES, USED, BUDGET, SKIP, CLOSED, ANSWER, ASKED, TRIED, MOST_TRIED, TIME, TOP = range(14)
+STATE_WORDS = 14
 # Where the search goes on after a match.
 PAST_LAST, TO_NEXT, TO_FIRST_OF, TO_LAST_OF = range(4)
 
@@ -49,9 +51,13 @@ FRAME_WORDS = 2
 SET, FROM_FIRST, INWARDS, ONWARDS = range(4)
 # Columns of `totals`: a set of variables (-1: all), a function, a column of values (-1: none), whether of floats.
 TOTAL_SET, FUNCTION, VALUES, OF_FLOATS = range(4)
-COUNT, SUM, LEAST, GREATEST = range(4)
+COUNT, SUM, LEAST, GREATEST, DISTINCT_COUNT = range(5)
 # Kinds of what conditions yet to come may read, in `live`.
 LIVE_FIRST, LIVE_LAST, LIVE_TOTAL, LIVE_START, LIVE_LABELS, LIVE_LABEL = range(6)
+# Kinds of values on the stack of a program.
+THERE, NULL, BAD = range(3)
+# Columns of `calls`: how many operands, bits of those that are floats, whether the result is one.
+CALL_OPERANDS, CALL_FLOATS, CALL_RESULT_FLOAT = range(3)
 # Answers.
 NO, YES, UNASKED = range(3)
 
@@ -86,7 +92,11 @@ class Search(Rows):
     live = Field[Int64](np.int64, 2, "what conditions after each state may read: kind, what, rows inwards")
     live_ends = Field[Int64](np.int64, 1, "where that ends for each state, from 0 on")
     failed = Field[UInt64](np.uint64, 2, "fingerprints of what is known to lead nowhere, as a hash table")
-    counts = Field[Int64](np.int64, 1, "how many fingerprints there are")
+    counts = Field[Int64](np.int64, 1, "how many fingerprints there are, and how many values of functions are known")
     tried = Field[Int64](np.int64, 1, "by variable: how often its condition was evaluated for the match that is sought")
     stack = Field[Int64](np.int64, 2, "of a program: kinds and whole numbers")
     float_stack = Field[Float64](np.float64, 1, "of a program: floats")
+    float_stack_bits = ViewField[Int64](np.int64, float_stack, "the same as bits")
+    calls = Field[Int64](np.int64, 2, "functions of DuckDB that programs call; see CALL_OPERANDS and so on")
+    known = Field[UInt64](np.uint64, 2, "fingerprints of calls with operands whose value is known, as a hash table")
+    known_values = Field[Int64](np.int64, 2, "those values: kind, and the number or the bits of the float")

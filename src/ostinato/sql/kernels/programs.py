@@ -10,27 +10,33 @@ import numpy as np
 
 from ostinato.core.jit import subroutine
 from ostinato.core.jit.types import int64, struct_type, void
+from ostinato.sql.kernels.function_values import find_value
 from ostinato.sql.kernels.layout import (
     ANSWER,
     ASK,
     ASKED,
+    BAD,
     BAD_VALUE,
+    CALL,
+    CALL_OPERANDS,
     FOUND,
     FRAME_WORDS,
     FROM_FIRST,
     INWARDS,
     NO,
+    NULL,
     OF_FLOATS,
     ONWARDS,
     SET,
     STATE,
+    THERE,
+    TOP,
     UNASKED,
     YES,
     Search,
 )
 
 SEARCH = struct_type(Search)
-THERE, NULL, BAD = range(3)  # kinds of values
 KIND, WHOLE = range(2)  # columns of the stack
 
 # Operators. Those of whole numbers have the bounds of their type as arguments.
@@ -54,12 +60,18 @@ KIND, WHOLE = range(2)  # columns of the stack
     MULTIPLY_FLOATS,
     DIVIDE_FLOATS,
     REMAINDER_FLOATS,
+    POWER,
     NEGATE,
     ABSOLUTE,
     NEGATE_FLOAT,
     ABSOLUTE_FLOAT,
     TO_FLOAT,
     TO_SINGLE,
+    ROUND,
+    FLOOR,
+    CEILING,
+    SQUARE_ROOT,
+    SECONDS,
     RESCALE,
     COMPARE,
     COMPARE_FLOATS,
@@ -70,11 +82,14 @@ KIND, WHOLE = range(2)  # columns of the stack
     NOT,
     IS_NULL,
     COALESCE,
+    PREFER,
+    PREFER_FLOATS,
     CHOOSE,
     PUSH_NULL,
     REQUIRE,
+    CALL_FUNCTION,
     ASK_ENGINE,
-) = range(39)
+) = range(48)
 LESS, EQUAL, GREATER = 1, 2, 4  # of COMPARE: which outcomes are true
 
 
@@ -147,6 +162,8 @@ def _float_operator(search: Search, op: int, top: int) -> None:
             )
         else:
             floats[top] = a / b
+    elif op == POWER:
+        floats[top] = a**b
     else:
         floats[top] = np.nan if b == 0 or np.isinf(a) else np.fmod(a, b)
 
@@ -168,6 +185,27 @@ def _one_operand(search: Search, op: int, top: int, low: int, high: int) -> None
         floats[top] = np.float64(whole) / np.float64(low) if low > 1 else np.float64(whole)
     elif op == TO_SINGLE:
         floats[top] = np.float64(np.float32(floats[top]))
+    elif op == ROUND:  # `low` is the number of a constant: a power of ten
+        scale = search.constants[low]
+        scaled = floats[top] * scale
+        whole_part = np.trunc(scaled)
+        if abs(scaled - whole_part) >= 0.5:
+            whole_part += np.copysign(1.0, scaled)
+        if np.isfinite(whole_part / scale):
+            floats[top] = whole_part / scale
+    elif op == FLOOR:
+        floats[top] = np.floor(floats[top])
+    elif op == CEILING:
+        floats[top] = np.ceil(floats[top])
+    elif op == SQUARE_ROOT:
+        if floats[top] < 0:
+            stack[top, KIND] = BAD
+        else:
+            floats[top] = np.sqrt(floats[top])
+    elif op == SECONDS:  # of microseconds: whole days, and the rest
+        days = abs(whole) // 86_400_000_000
+        days = days if whole >= 0 else -days
+        floats[top] = np.float64(days * 86_400) + np.float64(whole - days * 86_400_000_000) / 1e6
     elif op == RESCALE:
         if abs(np.float64(whole) * np.float64(low)) > 9.2e18:
             stack[top, KIND] = BAD
@@ -216,8 +254,8 @@ def _load_total(search: Search, op: int, total: int, frame_top: int) -> None:
 
 @subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
 def holds(search: Search, variable: int, partition: int, start: int, depth: int, base: int) -> int:
-    """Whether the condition of a variable is TRUE for the last row of a match of so many rows: NO or YES, or ASK or
-    BAD_VALUE, which are no answers."""
+    """Whether the condition of a variable is TRUE for the last row of a match of so many rows: NO or YES, or ASK,
+    CALL or BAD_VALUE, which are no answers."""
     steps, stack, floats = search.steps, search.stack, search.float_stack
     top = -1
     for step in range(search.programs[variable], search.programs[variable + 1]):
@@ -256,7 +294,7 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
         elif op == LOAD_NUMBER:
             top += 1
             stack[top, KIND], stack[top, WHOLE] = THERE, search.attempts[partition, FOUND] + 1
-        elif op <= REMAINDER_FLOATS:
+        elif op <= POWER:
             top -= 1
             worse = max(stack[top, KIND], stack[top + 1, KIND])
             stack[top, KIND] = worse
@@ -304,6 +342,15 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
             top -= 1
             if stack[top, KIND] == NULL:
                 _move(search, top, top + 1, 0, 0)
+        elif op <= PREFER_FLOATS:  # the one that compares so with the other; NULL is passed over
+            top -= 1
+            left, right = stack[top, KIND], stack[top + 1, KIND]
+            if left == BAD or right == BAD:
+                stack[top, KIND] = BAD
+            elif right == THERE:
+                outcome = order(stack[top, WHOLE], stack[top + 1, WHOLE]) if op == PREFER else order_floats(search, top)
+                if left == NULL or outcome & (a | EQUAL) == 0:
+                    _move(search, top, top + 1, 0, 0)
         elif op == CHOOSE:  # condition, value where it is TRUE, value otherwise
             top -= 2
             if stack[top, KIND] != BAD:
@@ -315,6 +362,11 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
             if stack[top, KIND] == NULL or stack[top, WHOLE] == 0:
                 return NO
             top -= 1
+        elif op == CALL_FUNCTION:
+            if not find_value(search, a, top):
+                search.state[ASKED], search.state[TOP] = a, top
+                return CALL
+            top -= search.calls[a, CALL_OPERANDS] - 1
         elif search.state[ANSWER] == UNASKED:
             search.state[ASKED] = a
             return ASK

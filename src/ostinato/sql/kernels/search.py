@@ -14,19 +14,21 @@ from typing import Any
 
 import numpy as np
 
-from ostinato.core.columns.intern import mix
 from ostinato.core.jit import kernel, subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type, uint64, void
 from ostinato.sql.automaton.build import ACCEPT, ACCEPT_AT_END, AT_FIRST, ELSEWHERE
 from ostinato.sql.kernels.after_match_skip import resume
+from ostinato.sql.kernels.fingerprints import SEEDS, add_to
 from ostinato.sql.kernels.layout import (
     ASK,
     BAD_VALUE,
     BUDGET,
+    CALL,
     CLOSED,
     COUNT,
     CURSOR,
     DEPTH,
+    DISTINCT_COUNT,
     DONE,
     FOUND,
     FRAME_WORDS,
@@ -70,6 +72,26 @@ MEMORISE_AFTER = 64  # rows tried for one match
 
 
 @subroutine(boolean(SEARCH, int64, int64, int64, int64))
+def _is_new(search: Search, total: int, row: int, place: int, base: int) -> bool:
+    """Whether the row at a place of the match has a value that no row before it has which is counted. Those rows are a
+    list: the frame before each of them leads to the one before it."""
+    column, floating = search.totals[total, VALUES], search.totals[total, OF_FLOATS]
+    word = FRAME_WORDS + 2 * search.members.shape[0] + search.totals.shape[0] + total
+    at = search.frames[base + place, word] - 1
+    while at >= 0:
+        other = row - place + at
+        if floating:
+            a, b = search.floats[column, row], search.floats[column, other]
+            if a == b or (np.isnan(a) and np.isnan(b)):
+                return False
+        elif search.ints[column, row] == search.ints[column, other]:
+            return False
+        at = search.frames[base + at, word] - 1
+        search.state[BUDGET] -= 1
+    return True
+
+
+@subroutine(boolean(SEARCH, int64, int64, int64, int64))
 def _take_row(search: Search, state: int, row: int, place: int, frame: int) -> bool:
     """Fill the frame after `frame`, where the row at a place in the match is mapped; False where a sum does not fit."""
     frames, members, totals = search.frames, search.members, search.totals
@@ -95,7 +117,11 @@ def _take_row(search: Search, state: int, row: int, place: int, frame: int) -> b
         chosen, column = totals[total, TOTAL_SET], totals[total, VALUES]
         if chosen < 0 or members[chosen, variable]:
             function = totals[total, FUNCTION]
-            if totals[total, OF_FLOATS]:
+            if function == DISTINCT_COUNT:
+                null = search.float_nulls[column, row] if totals[total, OF_FLOATS] else search.int_nulls[column, row]
+                if not null and _is_new(search, total, row, place, base):
+                    count, whole = count + 1, np.int64(place + 1)
+            elif totals[total, OF_FLOATS]:
                 if not search.float_nulls[column, row]:
                     value = search.floats[column, row]
                     if function == SUM:
@@ -123,18 +149,12 @@ def _take_row(search: Search, state: int, row: int, place: int, frame: int) -> b
     return fits
 
 
-@subroutine(uint64(uint64, int64))
-def _add(fingerprint: Any, value: int) -> Any:
-    """A fingerprint with one more value in it."""
-    return mix(fingerprint ^ np.uint64(value)) * np.uint64(0xD6E8FEB86659FD93) + np.uint64(0x9E3779B97F4A7C15)
-
-
 @subroutine(uint64(SEARCH, int64, int64, int64, uint64))
 def _add_label(search: Search, place: int, depth: int, base: int, found: Any) -> Any:
     """The variable of the row at a place in the match; before the match, and not taken yet, differ from all."""
     if place < 0:
-        return _add(found, -1)
-    return _add(found, search.variables[search.frames[base + place + 1, STATE]] if place < depth else -2)
+        return add_to(found, -1)
+    return add_to(found, search.variables[search.frames[base + place + 1, STATE]] if place < depth else -2)
 
 
 @subroutine(uint64(SEARCH, int64, int64, int64, uint64))
@@ -143,7 +163,7 @@ def _add_last_labels(search: Search, depth: int, base: int, count: int, found: A
     search.state[BUDGET] -= max(0, min(count, depth)) >> 3
     for back in range(min(count, depth)):
         found = _add_label(search, depth - 1 - back, depth, base, found)
-    return _add(found, min(count, depth))
+    return add_to(found, min(count, depth))
 
 
 @subroutine(uint64(SEARCH, int64, int64, int64, uint64))
@@ -153,7 +173,7 @@ def _add_labels(search: Search, place: int, depth: int, base: int, found: Any) -
     chosen, inwards, onwards = search.places[place, SET], search.places[place, INWARDS], search.places[place, ONWARDS]
     if search.places[place, FROM_FIRST]:
         known = depth if chosen < 0 else frames[base + depth, FRAME_WORDS + chosen]
-        found = _add(found, min(known, inwards + 1))
+        found = add_to(found, min(known, inwards + 1))
         if inwards < known:
             at = inwards if chosen < 0 else frames[base + inwards, FRAME_WORDS + sets + chosen]
             return _add_label(search, at + onwards, depth, base, found)
@@ -161,11 +181,24 @@ def _add_labels(search: Search, place: int, depth: int, base: int, found: Any) -
         return _add_last_labels(search, depth, base, inwards - onwards, found)
     else:
         known = frames[base + depth, FRAME_WORDS + chosen]
-        found = _add(found, min(known, inwards + 1))
+        found = add_to(found, min(known, inwards + 1))
         for back in range(min(known, inwards + 1)):
             at = frames[base + known - 1 - back, FRAME_WORDS + sets + chosen]
             found = _add_label(search, at + onwards, depth, base, found)
     return _add_last_labels(search, depth, base, -onwards, found)
+
+
+@subroutine(uint64(SEARCH, int64, int64, int64, int64, uint64))
+def _add_distinct(search: Search, total: int, start: int, depth: int, base: int, found: Any) -> Any:
+    """The values that are counted; of floats the rows that have them."""
+    column, floating = search.totals[total, VALUES], search.totals[total, OF_FLOATS]
+    word = FRAME_WORDS + 2 * search.members.shape[0] + search.totals.shape[0] + total
+    at = search.frames[base + depth, word] - 1
+    while at >= 0:
+        found = add_to(found, start + at if floating else search.ints[column, start + at])
+        at = search.frames[base + at, word] - 1
+        search.state[BUDGET] -= 1
+    return add_to(found, -1)
 
 
 @subroutine(uint64(SEARCH, int64, int64, int64, uint64))
@@ -175,28 +208,30 @@ def _fingerprint(search: Search, start: int, depth: int, base: int, seed: Any) -
     frame = base + depth
     state = frames[frame, STATE]
     sets, totals = search.members.shape[0], search.totals.shape[0]
-    found = _add(_add(seed, state), start + depth)
+    found = add_to(add_to(seed, state), start + depth)
     for at in range(search.live_ends[state], search.live_ends[state + 1]):
         kind, what, inwards = live[at, 0], live[at, 1], live[at, 2]
         if kind == LIVE_START:
-            found = _add(found, start)
+            found = add_to(found, start)
         elif kind == LIVE_LABELS:
             found = _add_last_labels(search, depth, base, depth, found)
         elif kind == LIVE_LABEL:
             found = _add_labels(search, what, depth, base, found)
+        elif kind == LIVE_TOTAL and search.totals[what, FUNCTION] == DISTINCT_COUNT:
+            found = _add_distinct(search, what, start, depth, base, found)
         elif kind == LIVE_TOTAL:
             count_at = FRAME_WORDS + 2 * sets + what
-            found = _add(_add(found, frames[frame, count_at]), frames[frame, count_at + totals])
+            found = add_to(add_to(found, frames[frame, count_at]), frames[frame, count_at + totals])
             if search.totals[what, OF_FLOATS]:
-                found = _add(found, search.float_bits[frame, what])
+                found = add_to(found, search.float_bits[frame, what])
         else:
             count = frames[frame, FRAME_WORDS + what]
-            found = _add(found, min(count, inwards + 1))
+            found = add_to(found, min(count, inwards + 1))
             if kind == LIVE_FIRST and inwards < count:
-                found = _add(found, start + frames[base + inwards, FRAME_WORDS + sets + what])
+                found = add_to(found, start + frames[base + inwards, FRAME_WORDS + sets + what])
             elif kind == LIVE_LAST:
                 for back in range(min(count, inwards + 1)):
-                    found = _add(found, start + frames[base + count - 1 - back, FRAME_WORDS + sets + what])
+                    found = add_to(found, start + frames[base + count - 1 - back, FRAME_WORDS + sets + what])
     return found
 
 
@@ -204,8 +239,8 @@ def _fingerprint(search: Search, start: int, depth: int, base: int, seed: Any) -
 def _known_to_fail(search: Search, start: int, depth: int, base: int, insert: bool) -> bool:
     """Whether the search has been here, in vain; or write down that it has."""
     failed, counts = search.failed, search.counts
-    one = _fingerprint(search, start, depth, base, np.uint64(0x243F6A8885A308D3))
-    other = _fingerprint(search, start, depth, base, np.uint64(0x13198A2E03707344)) | np.uint64(1)
+    one = _fingerprint(search, start, depth, base, np.uint64(SEEDS[0]))
+    other = _fingerprint(search, start, depth, base, np.uint64(SEEDS[1])) | np.uint64(1)
     mask = failed.shape[0] - 1
     slot = np.int64(one) & mask
     while failed[slot, 1] != 0:
@@ -314,7 +349,7 @@ def _search_partition(search: Search, partition: int) -> int:
             variable = search.variables[to]
             if programs[variable + 1] > programs[variable]:
                 answer = holds(search, variable, partition, start, depth + 1, base) if fits else BAD_VALUE
-                if answer in (ASK, BAD_VALUE):
+                if answer in (ASK, CALL, BAD_VALUE):
                     attempts[partition, DEPTH] = depth
                     return answer
                 search.tried[variable] += 1

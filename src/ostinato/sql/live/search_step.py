@@ -16,9 +16,12 @@ from ostinato.sql.kernels.layout import (
     ASK,
     BAD_VALUE,
     BUDGET,
+    CALL,
     CLOSED,
+    DISTINCT_COUNT,
     DONE,
     FRAME_WORDS,
+    FUNCTION,
     MATCHES,
     MOST_TRIED,
     NO,
@@ -41,6 +44,7 @@ from ostinato.sql.live.partitions import Moved, Partitions
 from ostinato.sql.live.row_codes import RowCodes
 from ostinato.sql.live.text_order import Renumbered
 from ostinato.sql.runtime.find import automaton_fields, new_state, settle
+from ostinato.sql.runtime.function_values import FunctionValues, forget
 from ostinato.sql.runtime.matches import MatchArrays, Matches
 from ostinato.sql.runtime.registers import Columns
 from ostinato.sql.runtime.search import (
@@ -48,6 +52,7 @@ from ostinato.sql.runtime.search import (
     STEPS_AT_ONCE,
     ask,
     bad_value,
+    explain_bad_value,
     frame_words,
     go_on,
     most_tried,
@@ -81,6 +86,9 @@ class SearchStep:
                 "float_frames": np.zeros((0, len(conditions.registers.totals)), np.float64),
             },
         )
+        self.functions = FunctionValues(
+            conditions.registers.calls, bound.connection, lambda numbers: codes.texts.decode(numbers)
+        )
         self.known_codes = 0
         self.search = Search(
             bounds=np.zeros(1, np.int64),
@@ -88,7 +96,7 @@ class SearchStep:
             state=new_state(bound.match),
             touched=np.zeros(0, np.int64),
             failed=np.zeros((FIRST_FAILED, 2), np.uint64),
-            counts=np.zeros(1, np.int64),
+            counts=np.zeros(2, np.int64),
             allowed=np.zeros((0, automaton.states), np.uint8),
             **automaton_fields(bound.match, automaton),
             **{name: value for name, value in self._programs().items() if name not in _BY_ROW},
@@ -99,7 +107,7 @@ class SearchStep:
     def _columns(self) -> Columns:
         of_rows = self.partitions.of_rows
         values = {name: of_rows[name] for name in _BY_ROW}
-        return Columns(**values, texts=self.codes.texts.known)
+        return Columns(**values, texts=self.codes.texts.known, decode=self.codes.texts.decode)
 
     def _programs(self) -> dict[str, Any]:
         return program_fields(self.bound.conditions, self.bound.automaton, self._columns())
@@ -134,11 +142,13 @@ class SearchStep:
             search.ints[column] = texts.apply(search.ints[column])
         first = FRAME_WORDS + 2 * len(registers.sets) + len(registers.totals)
         for number, total in enumerate(search.totals):
-            if not total[OF_FLOATS] and total[VALUES] in self.codes.text_columns:
+            kept = total[FUNCTION] != DISTINCT_COUNT  # which keeps places
+            if kept and not total[OF_FLOATS] and total[VALUES] in self.codes.text_columns:
                 search.frames[:, first + number] = texts.apply(search.frames[:, first + number])
         self.renumber_constants()
         search.failed[:] = 0
         search.counts[0] = 0
+        forget(search)
 
     def forget_texts(self, places: Int64) -> None:
         """Keep the texts of rows at these places, of the match so far and of programs."""
@@ -149,6 +159,7 @@ class SearchStep:
         used = [search.ints[codes.text_columns][:, places].ravel(), search.ints[codes.text_columns, -1]]
         used += [search.frames[:, first + number] for number in range(len(registers.totals))]
         codes.texts.keep(np.unique(np.concatenate(used)), texts_of(self.bound.conditions, self.bound.automaton))
+        forget(search)  # numbers may come to stand for other texts
 
     def renumber_constants(self) -> None:
         """Texts in programs have other numbers now, and those where there is no row."""
@@ -190,7 +201,10 @@ class SearchStep:
                 go_on(search)
             elif status == ASK:
                 state[ANSWER] = YES if self._ask(rows_of) else NO
+            elif status == CALL:
+                self.functions.find(search)
             elif status == BAD_VALUE:
+                self._explain_bad_value(rows_of)
                 raise bad_value(self.bound.automaton, search)
             else:
                 settle(self.bound.match, status, search, arrays)
@@ -202,6 +216,12 @@ class SearchStep:
         table, before = rows_of(self.search, part)
         rows = self.bound.ordered(table, np.array([0, len(table)]))
         return ask(self.bound.match, self.bound.automaton, self.bound.conditions, rows, self.search, before)
+
+    def _explain_bad_value(self, rows_of: RowsOf) -> None:
+        bound = self.bound
+        table, before = rows_of(self.search, int(self.search.touched[self.search.state[PARTITION]]))
+        rows = bound.ordered(table, np.array([0, len(table)]))
+        explain_bad_value(bound.match, bound.automaton, bound.conditions, rows, self.search, before)
 
     def parts_of(self, touched: Int64, starts: Int64) -> Int64:
         """The partitions in which matches begin."""

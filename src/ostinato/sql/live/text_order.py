@@ -66,6 +66,10 @@ class TextOrder:
         self.numbers = [kept[text] for text in self.texts]
         self.known = kept
 
+    def decode(self, numbers: Int64) -> pa.Array:
+        """The texts that numbers stand for."""
+        return pa.array([self.texts[bisect_left(self.numbers, number)] for number in numbers.tolist()], pa.string())
+
     def encode(self, column: pa.Array) -> Int64:
         """The numbers of texts that are known; 0 for NULL."""
         distinct = column.dictionary_encode()

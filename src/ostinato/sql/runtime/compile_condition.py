@@ -12,14 +12,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import duckdb
+import sqlglot
 from sqlglot import exp
 
 from ostinato.sql.kernels import programs as p
 from ostinato.sql.runtime.condition_parts import ConditionParts, RowPart, Unsupported
-from ostinato.sql.runtime.kinds import BOOLEAN, Kind
-from ostinato.sql.runtime.registers import NOW, Text, stored_ints
+from ostinato.sql.runtime.kinds import BOOLEAN, Kind, can_be_stored
+from ostinato.sql.runtime.registers import NOW, Call, Operand, Text, stored_ints
 from ostinato.sql.runtime.row_values import to_bytes
 
+_MOST_OPERANDS = 16  # of a call
 _COMPARISONS: dict[type, int] = {
     exp.LT: p.LESS,
     exp.LTE: p.LESS | p.EQUAL,
@@ -40,7 +42,13 @@ _FLOAT: dict[type, int] = {
     exp.Sub: p.SUBTRACT_FLOATS,
     exp.Mul: p.MULTIPLY_FLOATS,
     exp.Mod: p.REMAINDER_FLOATS,
+    exp.Pow: p.POWER,
 }
+_ROUNDING: dict[type, int] = {exp.Floor: p.FLOOR, exp.Ceil: p.CEILING, exp.Sqrt: p.SQUARE_ROOT}
+# Of date_diff: units that are counted alike whatever lies between, and where counting begins.
+_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+_EPOCHS = {"TIMESTAMP": "TIMESTAMP '1970-01-01'", "DATE": "DATE '1970-01-01'"}
+BIGINT, DOUBLE = Kind("BIGINT", "int"), Kind("DOUBLE", "float")
 
 
 @dataclass
@@ -65,9 +73,29 @@ class ConditionCompiler(ConditionParts):
             self._emit_constant(node.sql("duckdb"), wanted)
         else:
             emit = next((each for kind, each in _EMITTERS.items() if isinstance(node, kind)), None)
-            if emit is None:
-                raise Unsupported
-            emit(self, node, wanted)
+            before = len(self.steps)
+            try:
+                if emit is None:
+                    raise Unsupported
+                emit(self, node, wanted)
+            except Unsupported:
+                del self.steps[before:]
+                self._emit_call(node, wanted)
+
+    def _emit_call(self, node: exp.Expression, wanted: Kind) -> None:
+        """A call of DuckDB with what the expression reads as operands."""
+        text = node.sql("duckdb")
+        result = self._kind(self._type(text))
+        names = tuple(dict.fromkeys(column.name for column in node.find_all(exp.Column)))
+        if result.name == "text" or not can_be_stored(result) or len(names) > _MOST_OPERANDS or self._is_volatile(text):
+            raise Unsupported
+        operands = []
+        for name in names:
+            part, kind = self.parts[name]
+            self._emit_part(part, kind, kind)
+            operands.append(Operand(kind, *self.steps[-1]))
+        self.steps.append((p.CALL_FUNCTION, self.registers.call(Call(text, names, tuple(operands), result)), 0))
+        self._convert(result, wanted)
 
     def _emit_part(self, part: RowPart | int, kind: Kind, wanted: Kind) -> None:
         if isinstance(part, RowPart):
@@ -183,7 +211,7 @@ class ConditionCompiler(ConditionParts):
             self.steps.append((_FLOAT[type(node)], 0, 0))
             if result.name == "single":
                 self.steps.append((p.TO_SINGLE, 0, 0))
-        elif result.name == "int":
+        elif result.name == "int" and type(node) in _WHOLE:
             operands = [self._kind(self._type(each.sql("duckdb"))) for each in (node.this, node.expression)]
             if (isinstance(node, exp.Mul) and result.scale) or (
                 isinstance(node, exp.Sub) and operands[0].type == operands[1].type == "DATE"
@@ -226,6 +254,65 @@ class ConditionCompiler(ConditionParts):
             raise Unsupported
         self.steps.append((ops[result.is_float], result.low, 0))
         self._convert(result, wanted)
+
+    def _emit_rounding(self, node: exp.Expression, wanted: Kind) -> None:
+        result = self._kind(self._type(node.sql("duckdb")))
+        digits = node.args.get("decimals")
+        if result.name != "float" or (digits is not None and not (digits.is_int and 0 <= int(digits.name) <= 15)):
+            raise Unsupported
+        self._emit(node.this, result)
+        if isinstance(node, exp.Round):
+            scale = self.registers.constant(10.0 ** (0 if digits is None else int(digits.name)))
+            self.steps.append((p.ROUND, scale, 0))
+        elif digits is not None:
+            raise Unsupported
+        else:
+            self.steps.append((_ROUNDING[type(node)], 0, 0))
+        self._convert(result, wanted)
+
+    def _emit_seconds(self, node: exp.Expression, wanted: Kind) -> None:
+        kind = self._kind(self._type(node.this.sql("duckdb")))
+        if kind.name != "interval":
+            raise Unsupported
+        self._emit(node.this, kind)
+        self.steps.append((p.SECONDS, 0, 0))
+        self._convert(DOUBLE, wanted)
+
+    def _emit_extreme(self, node: exp.Expression, wanted: Kind) -> None:
+        result = self._kind(self._type(node.sql("duckdb")))
+        self._emit(node.this, result)
+        for each in node.args.get("expressions") or ():
+            self._emit(each, result)
+            preferred = p.LESS if isinstance(node, exp.Least) else p.GREATER
+            self.steps.append((p.PREFER_FLOATS if result.is_float else p.PREFER, preferred, 0))
+        self._convert(result, wanted)
+
+    def _emit_difference(self, node: exp.Expression, wanted: Kind) -> None:
+        """How many ends of a unit of time lie between two: the difference of how many there are up to each of them,
+        which are parts that read one row."""
+        unit = node.args.get("unit")
+        kinds = [self._kind(self._type(each.sql("duckdb"))) for each in (node.this, node.expression)]
+        if unit is None or unit.name.upper() not in _UNITS or any(kind.type not in _EPOCHS for kind in kinds):
+            raise Unsupported
+        for each, kind in zip((node.this, node.expression), kinds, strict=True):
+            self._emit(self._since_epoch(each, unit.name, kind), BIGINT)
+        self.steps.append((p.SUBTRACT, BIGINT.low, BIGINT.high))
+        self._convert(BIGINT, wanted)
+
+    def _since_epoch(self, node: exp.Expression, unit: str, kind: Kind) -> Any:
+        """A part that reads one row, seen through a function of one operand."""
+        inner = node.unnest()
+        part, _ = self.parts.get(inner.name, (None, None)) if isinstance(inner, exp.Column) else (None, None)
+
+        def counted(text: str) -> str:
+            return f"date_diff('{unit}', {_EPOCHS[kind.type]}, {text})"
+
+        if isinstance(part, RowPart):
+            without = "NULL" if part.without == "NULL" else counted(part.without)
+            return self._named(RowPart(counted(f"({part.text})"), without, part.place), BIGINT)
+        if list(node.find_all(exp.Column)):
+            raise Unsupported
+        return sqlglot.parse_one(counted(node.sql("duckdb")), read="duckdb")
 
     def _emit_coalesce(self, node: exp.Expression, wanted: Kind) -> None:
         result = self._kind(self._type(node.sql("duckdb")))
@@ -276,10 +363,14 @@ _EMITTERS: dict[type, _Emitter] = {
     exp.Between: ConditionCompiler._emit_between,
     exp.In: ConditionCompiler._emit_in,
     exp.Is: ConditionCompiler._emit_is,
-    **dict.fromkeys(_WHOLE, ConditionCompiler._emit_arithmetic),
+    **dict.fromkeys((*_WHOLE, exp.Pow), ConditionCompiler._emit_arithmetic),
     exp.Div: ConditionCompiler._emit_division,
     exp.Neg: ConditionCompiler._emit_sign,
     exp.Abs: ConditionCompiler._emit_sign,
+    **dict.fromkeys((exp.Round, *_ROUNDING), ConditionCompiler._emit_rounding),
+    **dict.fromkeys((exp.Least, exp.Greatest), ConditionCompiler._emit_extreme),
+    exp.TimeToUnix: ConditionCompiler._emit_seconds,
+    exp.DateDiff: ConditionCompiler._emit_difference,
     exp.Coalesce: ConditionCompiler._emit_coalesce,
     exp.Case: ConditionCompiler._emit_case,
     exp.If: ConditionCompiler._emit_case,

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import duckdb
+import sqlglot
 from sqlglot import exp
 
 from ostinato.sql.kernels import programs as p
 from ostinato.sql.kernels.layout import (
     COUNT,
+    DISTINCT_COUNT,
     GREATEST,
     LEAST,
     LIVE_FIRST,
@@ -32,6 +34,7 @@ from ostinato.sql.runtime.live_reads import Read
 from ostinato.sql.runtime.registers import ALL_ROWS, NOW, Registers
 from ostinato.sql.runtime.row_values import RowValues
 from ostinato.sql.syntax import nodes as n
+from ostinato.sql.syntax.words import words
 
 
 class Unsupported(Exception):
@@ -146,6 +149,8 @@ class ConditionParts:
             return self._loaded(p.LOAD_LABEL, place, "VARCHAR")
         if isinstance(term, n.Aggregate) and term.plain and len(term.arguments) < 2:
             return self._total(term)
+        if isinstance(term, n.Aggregate) and not term.call.terms:
+            return self._total_of_some(term)
         raise Unsupported
 
     def _loaded(self, op: int, argument: int, type_name: str) -> exp.Expression:
@@ -178,6 +183,38 @@ class ConditionParts:
         total = self.registers.total(chosen, function, self._column(text, kind), kind.is_float)
         self.reads.add(Read(LIVE_TOTAL, total))
         return self._loaded(op, total, result)
+
+    def _total_of_some(self, term: n.Aggregate) -> exp.Expression:
+        """count(DISTINCT x), and aggregates with FILTER: of the values where its condition is TRUE."""
+        call, where = parsed(term.call), None
+        if isinstance(call, exp.Filter):
+            call, where = call.this, call.expression.this
+        inner = getattr(call, "this", None)
+        distinct = isinstance(inner, exp.Distinct) and len(inner.expressions) == 1 and not inner.args.get("on")
+        plain = isinstance(call, exp.Count | exp.Sum | exp.Avg | exp.Min | exp.Max) and not call.args.get("expressions")
+        if not plain or (inner is None) or (isinstance(inner, exp.Distinct) and not distinct):
+            raise Unsupported
+        if distinct and isinstance(call, exp.Sum | exp.Avg):
+            raise Unsupported
+        value = inner.expressions[0] if distinct else exp.Literal.number(1) if isinstance(inner, exp.Star) else inner
+        if value.find(exp.Star, exp.Ordered, exp.Order, exp.Query, exp.Lambda):
+            raise Unsupported
+        text = value.sql("duckdb")
+        if where is not None:
+            text = f"CASE WHEN {where.sql('duckdb')} THEN {text} END"
+        if not (distinct and isinstance(call, exp.Count)):
+            argument = n.Sql((text,), term.call.span)
+            return self._total(replace(term, plain=True, function=call.key, arguments=(argument,)))
+        text = f"({text})"
+        chosen = self.registers.set(self.match.members(term.variable))
+        kind = self._kind(self.values.types([text])[0])
+        total = self.registers.total(chosen, DISTINCT_COUNT, self._column(text, kind), kind.is_float)
+        self.reads.add(Read(LIVE_TOTAL, total))
+        return self._loaded(p.LOAD_COUNT, total, "BIGINT")
+
+    def _is_volatile(self, text: str) -> bool:
+        """Whether an expression may give something else each time."""
+        return bool(volatile_functions(self.connection) & {word.text.lower() for word in words(text)})
 
     def _column(self, text: str, kind: Kind, without: str = "NULL") -> int:
         if not can_be_stored(kind):
@@ -213,3 +250,21 @@ class ConditionParts:
         """The type in which values are compared."""
         found = self._type("[" + ", ".join(node.sql("duckdb") for node in nodes) + "]")
         return self._kind(found.removesuffix("[]"))
+
+
+def parsed(value: n.Sql) -> Any:
+    try:
+        return sqlglot.parse_one(value.render(lambda term: ""), read="duckdb")
+    except sqlglot.errors.SqlglotError:
+        raise Unsupported from None
+
+
+_VOLATILE: set[str] = set()
+
+
+def volatile_functions(connection: duckdb.DuckDBPyConnection) -> set[str]:
+    """Those that give something else each time."""
+    if not _VOLATILE:
+        query = "SELECT DISTINCT function_name FROM duckdb_functions() WHERE stability = 'VOLATILE'"
+        _VOLATILE.update(name for (name,) in connection.execute(query).fetchall())
+    return _VOLATILE

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ostinato.core.arrays import Float64, Int64, UInt8
 from ostinato.core.arrow import raw_values
+from ostinato.sql.kernels import programs as p
 from ostinato.sql.runtime.kinds import Kind
 from ostinato.sql.runtime.row_values import RowValues, to_bytes
 
@@ -25,6 +26,30 @@ class Text:
     """A text in a program, which becomes its place among all texts when these are known."""
 
     value: str
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Of a call: the step that loads it, and its kind."""
+
+    kind: Kind
+    op: int
+    what: int
+    place: int
+
+    @property
+    def is_of_row(self) -> bool:
+        return self.op in (p.LOAD_INT, p.LOAD_FLOAT)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of several rows that only DuckDB has: its text over operands, and their names in it."""
+
+    text: str
+    names: tuple[str, ...]
+    operands: tuple[Operand, ...]
+    kind: Kind
 
 
 @dataclass
@@ -42,6 +67,8 @@ class Registers:
         Set, whether from the first row, rows inwards, rows onwards.
     totals : list
         Set, function, column or -1, whether of floats.
+    calls : list
+        Functions that DuckDB evaluates.
     """
 
     variables: tuple[str, ...]
@@ -52,6 +79,7 @@ class Registers:
     places: list[tuple[int, int, int, int]] = field(default_factory=list)
     totals: list[tuple[int, int, int, int]] = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
 
     def column(self, text: str, kind: Kind, without: str) -> int:
         number = self.columns.get((text, kind, without))
@@ -79,6 +107,9 @@ class Registers:
     def total(self, chosen: int, function: int, column: int, of_floats: bool) -> int:
         return _place_of(self.totals, (chosen, function, column, int(of_floats)))
 
+    def call(self, call: Call) -> int:
+        return _place_of(self.calls, call)
+
 
 def _place_of(known: list[T], wanted: T) -> int:
     if wanted not in known:
@@ -88,14 +119,15 @@ def _place_of(known: list[T], wanted: T) -> int:
 
 @dataclass(frozen=True)
 class Columns:
-    """The values of all columns by row; after those of the rows the value where there is no row. Texts are their places
-    in `texts`."""
+    """The values of all columns by row; after those of the rows the value where there is no row. Texts are numbers,
+    which `texts` says of those of programs, and `decode` reads."""
 
     ints: Int64
     floats: Float64
     int_nulls: UInt8
     float_nulls: UInt8
     texts: dict[str, int]
+    decode: Callable[[Int64], pa.Array]
 
 
 def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Columns:
@@ -110,7 +142,7 @@ def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Co
     size = values.rows.size + 1
     filled = fill_columns(registers, columns, size, lambda column: pc.index_in(column, order).fill_null(0))
     known = {text: place for place, text in enumerate(order.to_pylist())} if texts else {}
-    return Columns(*filled, {text: known[text] for text in texts})
+    return Columns(*filled, {text: known[text] for text in texts}, lambda numbers: order.take(pa.array(numbers)))
 
 
 def fill_columns(

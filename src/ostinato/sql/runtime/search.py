@@ -18,6 +18,7 @@ from ostinato.sql.kernels.layout import (
     ASKED,
     BAD_VALUE,
     BUDGET,
+    CALL,
     CLOSED,
     DEPTH,
     DONE,
@@ -41,6 +42,7 @@ from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.conditions import Conditions
 from ostinato.sql.runtime.errors import blame
 from ostinato.sql.runtime.find import automaton_fields, new_state, reach_all, settle
+from ostinato.sql.runtime.function_values import FunctionValues, call_fields
 from ostinato.sql.runtime.input import OrderedRows
 from ostinato.sql.runtime.live_reads import live_reads
 from ostinato.sql.runtime.matches import MatchArrays, Matches
@@ -89,6 +91,7 @@ def program_fields(conditions: Conditions, automaton: Automaton, columns: Column
         "live": np.array([tuple(read) for each in live for read in each], np.int64).reshape(-1, 3),
         "live_ends": np.concatenate([[0], np.cumsum([len(each) for each in live])]).astype(np.int64),
         "tried": np.zeros(width, np.int64),
+        **call_fields(registers.calls),
         "stack": np.zeros((deepest + 2, 2), np.int64),
         "float_stack": np.zeros(deepest + 2, np.float64),
         **column_fields(columns),
@@ -146,11 +149,12 @@ def search_matches(
         frames=np.zeros((_FIRST_FRAMES, frame_words(conditions)), np.int64),
         float_frames=np.zeros((_FIRST_FRAMES, len(conditions.registers.totals)), np.float64),
         failed=np.zeros((FIRST_FAILED, 2), np.uint64),
-        counts=np.zeros(1, np.int64),
+        counts=np.zeros(2, np.int64),
         **automaton_fields(match, automaton),
         **program_fields(conditions, automaton, columns),
         **arrays.fields,
     )
+    functions = FunctionValues(conditions.registers.calls, rows.source.connection, columns.decode)
     while (status := search_rows(search)) != DONE:
         if status == FRAMES_FULL:
             _more_frames(search, limits)
@@ -160,7 +164,10 @@ def search_matches(
             go_on(search)
         elif status == ASK:
             state[ANSWER] = YES if ask(match, automaton, conditions, rows, search) else NO
+        elif status == CALL:
+            functions.find(search)
         elif status == BAD_VALUE:
+            explain_bad_value(match, automaton, conditions, rows, search)
             raise bad_value(automaton, search)
         else:
             settle(match, status, search, arrays)
@@ -197,6 +204,33 @@ def ask(
 ) -> bool:
     """What DuckDB says about a condition for the match that is sought, with the row that is tried. `first` is where it
     begins in `rows`, where they are not all rows."""
+    return _say(conditions.asked[int(search.state[ASKED])], match, automaton, rows, search, first)
+
+
+def explain_bad_value(
+    match: n.MatchRecognize,
+    automaton: Automaton,
+    conditions: Conditions,
+    rows: OrderedRows,
+    search: Search,
+    first: int | None = None,
+) -> None:
+    """Let DuckDB say what is wrong, where one of its functions fails."""
+    if conditions.registers.calls:
+        name = _tried(automaton, search)
+        for each in match.definitions:
+            if each.name == name:
+                _say(each.condition, match, automaton, rows, search, first)
+
+
+def _say(
+    condition: n.Sql,
+    match: n.MatchRecognize,
+    automaton: Automaton,
+    rows: OrderedRows,
+    search: Search,
+    first: int | None,
+) -> bool:
     partition = int(search.touched[search.state[PARTITION]])
     start, depth, found = (int(search.attempts[partition, word]) for word in (START, DEPTH, FOUND))
     base = int(search.bases[min(partition, search.bases.size - 1)])
@@ -206,12 +240,18 @@ def ask(
         automaton, np.array([start if first is None else first], np.int64), np.array([depth + 1], np.int64), one, path
     )
     output = Output(match, rows, matches, np.zeros(1, np.int64), np.array([depth], np.int64), False)
-    asked = conditions.asked[int(search.state[ASKED])]
-    name = automaton.variables[int(automaton.variable[path[-1]])]
-    written = next((each.condition for each in match.definitions if each.name == name), asked)
+    name = _tried(automaton, search)
+    written = next((each.condition for each in match.definitions if each.name == name), condition)
     with blame(written, f"the condition of {name}"):
-        (answer,) = Measures(output).evaluate([asked])
+        (answer,) = Measures(output).evaluate([condition])
     return bool(answer.cast(pa.bool_())[0].as_py())
+
+
+def _tried(automaton: Automaton, search: Search) -> str:
+    """The variable of the row that is tried."""
+    partition = int(search.touched[search.state[PARTITION]])
+    base, depth = int(search.bases[min(partition, search.bases.size - 1)]), int(search.attempts[partition, DEPTH])
+    return automaton.variables[int(automaton.variable[int(search.frames[base + depth + 1, STATE])])]
 
 
 def go_on(search: Search) -> None:
@@ -243,10 +283,7 @@ def too_long(automaton: Automaton, search: Search, limits: SqlLimits) -> LimitEr
 
 
 def bad_value(automaton: Automaton, search: Search) -> DataError:
-    partition = int(search.touched[search.state[PARTITION]])
-    base, depth = int(search.bases[min(partition, search.bases.size - 1)]), int(search.attempts[partition, DEPTH])
-    name = automaton.variables[int(automaton.variable[int(search.frames[base + depth + 1, STATE])])]
     return DataError(
-        f"a value in the condition of {name} is out of range, or divided by zero",
+        f"a value in the condition of {_tried(automaton, search)} is out of range, or divided by zero",
         fix="cast the operands to DOUBLE, or guard the division with CASE",
     )
