@@ -258,6 +258,7 @@ def engine(
     lateness: str | float | timedelta = 0,
     on_late: Literal["count", "collect", "raise"] = "count",
     events: bool = False,
+    identity: bool = False,
     limits: Limits | None = None,
     schema: pa.Schema | None = None,
 ) -> LiveEngine:
@@ -267,7 +268,7 @@ def engine(
     ----------
     queries
         Queries by name, of `cel` and `srem`; a single one is named "query".
-    time, type, order_by, lateness, on_late, events
+    time, type, order_by, lateness, on_late, events, identity
         As for the engine of a single query.
     limits
         For each query by itself: one that reaches a limit is stopped, and the others go on.
@@ -283,7 +284,7 @@ def engine(
 
     return open_engine(
         queries, time=time, type=type, order_by=order_by, lateness=lateness, on_late=on_late, events=events,
-        limits=limits, schema=schema,
+        identity=identity, limits=limits, schema=schema,
     )  # fmt: skip
 
 

@@ -78,6 +78,9 @@ def detect(
         ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="Add the events of each match as a column.")] = False,
+    identity: Annotated[
+        bool, typer.Option("--identity", help="Add a match_id that is the same in every run, and times.")
+    ] = False,
     count: Annotated[bool, typer.Option("--count", help="Only say how many matches there are.")] = False,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
     on_error: PositionErrorMode = OnError.RAISE,
@@ -133,6 +136,7 @@ def detect(
             type=type,
             kinds=parse_kinds(kind),
             events=events,
+            identity=identity,
             on_error=on_error.value,
             limit_matches=limit_matches,
             limit_seconds=limit_seconds,
@@ -145,8 +149,9 @@ def detect(
 
         if isinstance(compiled, SqlQuery):
             refuse_options(
-                time=time, type=type, kind=kind, order_by=order_by, events=events, count=count, sort=sort,
-                on_error=on_error is not OnError.RAISE, limit_matches=limit_matches, limit_seconds=limit_seconds,
+                time=time, type=type, kind=kind, order_by=order_by, events=events, identity=identity, count=count,
+                sort=sort, on_error=on_error is not OnError.RAISE, limit_matches=limit_matches,
+                limit_seconds=limit_seconds,
             )  # fmt: skip
             if engine is EngineName.SPARK:
                 on_stream = {"lateness": lateness, "once": once, "checkpoint": checkpoint}
@@ -185,6 +190,7 @@ def detect(
         if topic:
             source, kinds = parse_topic(topic, kinds, wanted, time, type)
         options: dict[str, object] = {"time": time, "type": type, "order_by": tuple(order_by or ()), "events": events}
+        options["identity"] = identity
         options |= {"lateness": lateness} if stream else {}
         limits = Limits(seconds=limit_seconds)
         options["limits"] = limits if limit_matches is None else replace(limits, matches=limit_matches)
@@ -213,6 +219,7 @@ def detect(
         kinds=parse_kinds(kind),
         order_by=tuple(order_by or ()),
         events=events,
+        identity=identity,
         on_error=on_error.value,
         limit_matches=limit_matches,
         limit_seconds=limit_seconds,

@@ -41,6 +41,12 @@ def check_on_late(given: Any) -> OnLate:
     return found
 
 
+def check_flag(option: str, given: Any) -> bool:
+    if not isinstance(given, bool):
+        raise bad_option(option, given, "True or False")
+    return given
+
+
 def check_column_name(option: str, column: Any) -> str | None:
     if column is not None and not isinstance(column, str):
         raise bad_option(option, column, "the name of a column")

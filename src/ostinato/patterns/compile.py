@@ -103,34 +103,35 @@ class CompiledPattern:
     def labels(self) -> tuple[frozenset[str], ...]:
         """What the symbols 1, 2, … stand for: the names by which the answer shows a position; none for SELECT *."""
         found = {self.label(variable) for variable in vdef(self.query.formula)}
-        return tuple(sorted((label for label in found if label & self._selected), key=sorted))
+        return tuple(sorted((label for label in found if label & self.selected), key=sorted))
 
     @cached_property
-    def _selected(self) -> frozenset[str]:
+    def selected(self) -> frozenset[str]:
+        """The names that the answer shows."""
         return frozenset().union(*(variables(item.expr) for item in self.query.items or ()))
 
     def label(self, variable: str) -> frozenset[str]:
         """The names of a variable's positions that the answer shows. One that a NOT at the end reads is kept apart."""
-        shown = self.query.names(variable) & self._selected
+        shown = self.query.names(variable) & self.selected
         return shown | {variable} if shown and variable in self.watched else shown
 
     @property
     def alike(self) -> list[int]:
         """For each symbol of `labels` the first that the answer shows by the same names."""
-        shown = [label & self._selected for label in self.labels]
+        shown = [label & self.selected for label in self.labels]
         return [1 + shown.index(label) for label in shown]
 
     @property
     def ranks(self) -> list[int]:
         """For each symbol of `labels` its place in the order of the names that the answer shows."""
-        shown = [sorted(label & self._selected) for label in self.labels]
+        shown = [sorted(label & self.selected) for label in self.labels]
         return [sorted(shown).index(label) for label in shown]
 
     @cached_property
     def hides_variables(self) -> bool:
         """Whether different complex events can look the same in the answer."""
         marks = {t.mark for t in self.transducer.transitions if t.mark is not None}
-        return self.query.items is not None and not all(self.query.names(mark) & self._selected for mark in marks)
+        return self.query.items is not None and not all(self.query.names(mark) & self.selected for mark in marks)
 
     @cached_property
     def watched(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from ostinato.patterns.live.open import open_engine
 from ostinato.patterns.query import PatternQuery
 
 _FEW = 4  # queries: with fewer, each for itself on all cores is as fast
-_SHARED_OPTIONS = {"time", "type", "order_by", "events", "limits", "threads"}
+_SHARED_OPTIONS = {"time", "type", "order_by", "events", "identity", "limits", "threads"}
 
 
 def detect_many(queries: Mapping[str, PatternQuery], data: Any, /, **options: Any) -> Any:
@@ -36,7 +36,14 @@ def _detect_together(
     queries: Mapping[str, PatternQuery], table: pa.Table, *, threads: int | None = None, **options: Any
 ) -> dict[str, pa.Table]:
     """The answers of queries that can run together, if there are a few."""
-    settings = {"time": None, "type": None, "order_by": (), "events": False, "limits": None} | options
+    settings = {
+        "time": None,
+        "type": None,
+        "order_by": (),
+        "events": False,
+        "identity": False,
+        "limits": None,
+    } | options
     live = open_engine(queries, lateness=0, on_late="count", schema=table.schema, **settings)
     for name in live.queries:
         if name not in live.numbers:

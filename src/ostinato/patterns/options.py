@@ -15,6 +15,7 @@ class _Options(TypedDict, total=False):
     type: str | None
     order_by: Sequence[str]
     events: bool
+    identity: bool
     limits: Limits | None
 
 

@@ -12,6 +12,7 @@ from ostinato.core.options import (
     bad_option,
     check_column_name,
     check_column_names,
+    check_flag,
     check_on_late,
     misplaced_option,
     parse_delay,
@@ -69,6 +70,7 @@ class PatternQuery:
         type: str | None = None,
         order_by: Sequence[str] = (),
         events: bool | None = None,
+        identity: bool = False,
         limits: Limits | None = None,
         threads: int | None = None,
         lateness: str | float | timedelta | None = None,
@@ -91,6 +93,10 @@ class PatternQuery:
         events
             Add the matched rows themselves in a column `events`. On Spark, where rows have no positions, this is the
             default.
+        identity
+            Add a column `match_id`, which is the same wherever and however often the match is found, and where the
+            answer does not have them `start` and `end`, the times of the first and the last event that it shows; and
+            `known`, when it is certain, where that may be later than its end.
         limits
             Bounds on matches, states, memory and time.
         threads
@@ -103,7 +109,9 @@ class PatternQuery:
         pyarrow.Table, or a Spark DataFrame for a Spark DataFrame
             For `SELECT *` the columns of PARTITION BY, `start`, `end` and `positions`: row numbers of `data`.
         """
-        options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "limits": limits}
+        options: dict[str, Any] = {
+            "time": time, "type": type, "order_by": order_by, "identity": identity, "limits": limits
+        }  # fmt: skip
         on_spark = {
             "lateness": lateness, "on_late": on_late, "buckets": buckets, "parallel": parallel, "metrics": metrics
         }  # fmt: skip
@@ -153,6 +161,7 @@ class PatternQuery:
         lateness: str | float | timedelta = 0,
         on_late: OnLate = "count",
         events: bool = False,
+        identity: bool = False,
         limits: Limits | None = None,
     ) -> Engine:
         """An engine to push batches into: `push(batch)` returns the matches that the batch completes.
@@ -167,6 +176,8 @@ class PatternQuery:
             What to do with events later than that: "count" them, "collect" them in `late_events`, or "raise".
         events
             Add the matched rows themselves in a column `events`.
+        identity
+            As for `detect`.
         """
         from ostinato.patterns.limits import Limits
         from ostinato.patterns.runtime.engine import Engine
@@ -184,13 +195,15 @@ class PatternQuery:
                 ),
                 fix=Message("rename the column in the data, or leave out ", Option("events", True)),
             )
+        ordering = check_column_names("order_by", order_by)
         binding = {
             "time": check_column_name("time", time),
             "type": check_column_name("type", type),
-            "order_by": check_column_names("order_by", order_by),
+            "order_by": ordering,
         }
         settings = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
-        return Engine(self._compiled, EngineOptions(binding, *settings))
+        told = ordering if check_flag("identity", identity) else None
+        return Engine(self._compiled, EngineOptions(binding, *settings, identity=told))
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""

@@ -131,6 +131,14 @@ def test_events_adds_the_rows_of_each_match(folder: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("how", [[], ["--sort"], ["--lateness", "1 minute"]])
+def test_identity_tells_matches_apart_however_they_are_found(folder: Path, how: list[str]) -> None:
+    result = run("detect", "q.cel", "--input", "events.parquet", "--output", "out.parquet", "--identity", *how)
+    assert result.exit_code == 0, result.output
+    expected = ostinato.cel(QUERY).detect(events(), identity=True)
+    assert pq.read_table("out.parquet")["match_id"].to_pylist() == expected["match_id"].to_pylist()
+
+
 def test_a_type_that_no_event_has_is_pointed_out(folder: Path) -> None:
     result = run("detect", "-q", "T AS x ; Hum AS y", "--input", "events.parquet")
     assert result.exit_code == 0 and "no event has the type `Hum`" in result.stderr

@@ -52,7 +52,7 @@ def generated_code(spark: Any) -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def expected() -> dict[str, list[str]]:
-    return embedded(QUERIES, EVENTS)
+    return embedded(QUERIES, EVENTS, identity=True)
 
 
 def test_every_case_has_matches(expected: dict[str, list[str]]) -> None:
@@ -68,15 +68,25 @@ def test_batch(
     spark: Any, expected: dict[str, list[str]], group: dict[str, PatternQuery], pieces: int, parallel: int | None
 ) -> None:
     rows = frame(spark, EVENTS, pieces=pieces, seed=pieces)
-    answer = ost.detect_many(group, rows, order_by=["n"], parallel=parallel)
+    answer = ost.detect_many(group, rows, order_by=["n"], identity=True, parallel=parallel)
     same(by_query(answer.toArrow(), group), {name: expected[name] for name in group})
 
 
 @pytest.mark.parametrize("name", ["all-events", "hidden", "keys", "tied", "tied-events", "consume-any-key", "trailing"])
 def test_batch_of_one_query(spark: Any, expected: dict[str, list[str]], name: str) -> None:
-    answer = QUERIES[name].detect(frame(spark, EVENTS, pieces=3, seed=1), order_by=["n"], parallel=3).toArrow()
+    events = frame(spark, EVENTS, pieces=3, seed=1)
+    answer = QUERIES[name].detect(events, order_by=["n"], identity=True, parallel=3).toArrow()
     found = by_query(answer.append_column("query", pa.array([name] * len(answer), pa.string())), [name])
     same(found, {name: expected[name]})
+
+
+def test_events_that_are_alike(spark: Any) -> None:
+    """Their matches are told apart by counting, wherever they are found."""
+    twice, group = pa.concat_tables([EVENTS, EVENTS]), {name: QUERIES[name] for name in ("all", "key", "trailing")}
+    found = ost.detect_many(group, frame(spark, twice, pieces=3, seed=2), order_by=["n"], identity=True, parallel=3)
+    answer = found.toArrow()
+    same(by_query(answer, group), embedded(group, twice, identity=True))
+    assert len(set(answer["match_id"].to_pylist())) == len(answer)
 
 
 def test_without_the_matched_rows(spark: Any) -> None:
@@ -94,7 +104,7 @@ def test_streaming(spark: Any, tmp_path: Path, expected: dict[str, list[str]]) -
     """Cut anywhere, also between events of one time, and shuffled inside each batch."""
     pieces = [shuffled(piece, seed=1) for piece in cut(EVENTS, (7, 8))]
     feed = Feed(spark, tmp_path).add(*pieces, end_of_stream())
-    feed.run(QUERIES)
+    feed.run(QUERIES, identity=True)
     same(feed.found(QUERIES), expected)
 
 
@@ -104,7 +114,7 @@ def test_streaming_out_of_order_within_the_lateness(spark: Any, tmp_path: Path, 
     group = {name: QUERIES[name] for name in names}
     span = (EVENTS["ts"][-1].as_py() - START).total_seconds()
     feed = Feed(spark, tmp_path).add(*cut(shuffled(EVENTS, seed=3), (20, 50)), end_of_stream())
-    running = feed.run(group, lateness=span)
+    running = feed.run(group, identity=True, lateness=span)
     same(feed.found(group), {name: expected[name] for name in group})
     assert running.lastProgress is not None
 

@@ -97,6 +97,12 @@ def test_options_without_a_name(spark: Any, trades: Any) -> None:
     assert found(matches) == found(expected.drop("symbol")) != []
 
 
+def test_matches_are_told_apart(spark: Any, trades: Any) -> None:
+    query = f"{QUERY} PARTITION BY symbol"
+    matches = call(spark, f"TABLE(trades), '{query}', identity => true")
+    assert found(matches) == found(ost.cel(query).detect(trades, identity=True)) != []
+
+
 @pytest.mark.parametrize("clause", ["PARTITION BY symbol WITHIN 6 EVENTS", "WITHIN 50 seconds"])
 def test_the_other_language(spark: Any, trades: Any, clause: str) -> None:
     query = f"[type = ''A''] -> r . true* . [type = ''B'' AND price > r.price] {clause}"

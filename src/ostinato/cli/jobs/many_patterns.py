@@ -76,6 +76,7 @@ class ManyPatternsJob(EventJob):
 
     def _open(self, lateness: str | None) -> LiveEngine:
         options = {"time": self.time, "type": self.type, "lateness": lateness or 0, "events": self.events}
+        options["identity"] = self.identity
         return ostinato.engine(self.queries, limits=self.limits, **options)  # type: ignore[arg-type]
 
     def run(self, output: Path | None, lateness: str | None, form: str | None, *, count: bool) -> None:

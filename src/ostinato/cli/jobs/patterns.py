@@ -34,6 +34,7 @@ from ostinato.files.reader import OnError
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.query import PatternQuery
 from ostinato.patterns.runtime.count import OutOfOrder, count_batches
+from ostinato.patterns.runtime.engine import Engine
 
 _MANY = 3  # tables of matches, of one batch of events, after which it is worth counting them before going on
 
@@ -52,6 +53,7 @@ class EventJob(ABC):
     kinds: Mapping[str, str] = field(default_factory=dict)
     order_by: tuple[str, ...] = ()
     events: bool = False
+    identity: bool = False
     on_error: OnError = "raise"
     limit_matches: int | None = None
     limit_seconds: float | None = None
@@ -117,7 +119,9 @@ class PatternJob(EventJob):
         return self.query.columns()
 
     def check(self, schema: pa.Schema) -> None:
-        self.query.detect(schema.empty_table(), time=self.time, type=self.type, order_by=self.order_by)
+        self.query.detect(
+            schema.empty_table(), time=self.time, type=self.type, order_by=self.order_by, identity=self.identity
+        )
 
     def check_schema(self) -> pa.Schema:
         """The columns of the files, once the query is known to fit them. No event is processed."""
@@ -126,12 +130,20 @@ class PatternJob(EventJob):
         self.check(schema)
         return schema
 
+    def _open(self, lateness: str | None) -> Engine:
+        return self.query.engine(
+            time=self.time,
+            type=self.type,
+            lateness=lateness or 0,
+            events=self.events,
+            identity=self.identity,
+            limits=self.limits,
+        )
+
     def stream(self, output: Path | None, lateness: str | None, form: str | None = None) -> None:
         """Push the files through an engine piece by piece; memory is bounded by the query's window."""
         reader, began = self.open_reader(whole_rows=self.events)
-        engine = self.query.engine(
-            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self.limits
-        )
+        engine = self._open(lateness)
         clock = self.limits.clock()  # of the whole run
         with Matches(output, self.limits.matches, form) as results:
             results.add(engine.push(reader.schema.empty_table()))
@@ -154,9 +166,7 @@ class PatternJob(EventJob):
     def live(self, output: Path, lateness: str | None, form: str | None) -> None:
         """Read standard input as it comes, and write matches at once."""
         began, reader = time.perf_counter(), open_live(self.kinds, self.on_error, form)
-        engine = self.query.engine(
-            time=self.time, type=self.type, lateness=lateness or 0, events=self.events, limits=self.limits
-        )
+        engine = self._open(lateness)
         clock = self.limits.clock()
         with Matches(output, self.limits.matches, form) as results:
             for rows in reader:
@@ -177,7 +187,13 @@ class PatternJob(EventJob):
         table = load(reader)
         with Matches(output, self.limits.matches, form) as results:
             found = self.query.detect(
-                table, time=self.time, type=self.type, order_by=self.order_by, events=self.events, limits=self.limits
+                table,
+                time=self.time,
+                type=self.type,
+                order_by=self.order_by,
+                events=self.events,
+                identity=self.identity,
+                limits=self.limits,
             )
             results.add(found)
         self.report(reader, began, events=len(table), matches=results.total)

@@ -1,4 +1,5 @@
-"""Answers whose values may turn out not to fit: they are computed at once, so that only their query is stopped."""
+"""Answers that are computed at once: those whose values may turn out not to fit, so that only their query is stopped,
+and those that count what came before."""
 
 from __future__ import annotations
 
@@ -8,6 +9,11 @@ from ostinato.core.arrow import is_text
 from ostinato.core.expressions import Attribute, Call, Expr, Variable, attributes, walk
 from ostinato.patterns.live.matches import QueryMatches
 from ostinato.patterns.runtime.engine import Engine
+
+
+def at_once(engine: Engine) -> bool:
+    """Whether the answers of a query that is bound must be computed as its matches complete."""
+    return engine.identity is not None or may_fail(engine)
 
 
 def may_fail(engine: Engine) -> bool:

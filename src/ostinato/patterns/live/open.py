@@ -8,7 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.core.options import OnLate, bad_option, check_column_name, check_column_names, check_on_late, parse_delay
+from ostinato.core.options import (
+    OnLate,
+    bad_option,
+    check_column_name,
+    check_column_names,
+    check_flag,
+    check_on_late,
+    parse_delay,
+)
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.engine import LiveEngine
 from ostinato.patterns.query import PatternQuery
@@ -24,6 +32,7 @@ def open_engine(
     lateness: str | float | timedelta,
     on_late: OnLate,
     events: bool,
+    identity: bool,
     limits: Limits | None,
     schema: pa.Schema | None,
 ) -> LiveEngine:
@@ -34,12 +43,15 @@ def open_engine(
         raise bad_option("limits", limits, "an ostinato.Limits")
     if schema is not None and not isinstance(schema, pa.Schema):
         raise bad_option("schema", schema, "a pyarrow.Schema")
+    ordering = check_column_names("order_by", order_by)
     binding = {
         "time": check_column_name("time", time),
         "type": check_column_name("type", type),
-        "order_by": check_column_names("order_by", order_by),
+        "order_by": ordering,
     }
-    options = EngineOptions(binding, parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
+    settings = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
+    told = ordering if check_flag("identity", identity) else None
+    options = EngineOptions(binding, *settings, identity=told)
     engine = LiveEngine(options)
     for name, query in named.items():
         engine.add(name, query)

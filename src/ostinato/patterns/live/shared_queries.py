@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +23,7 @@ from ostinato.errors import DataError, LimitError
 from ostinato.patterns.kernels import live, live_layout, protocol
 from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.live_layout import SharedState
-from ostinato.patterns.live.computed_answers import compute, may_fail
+from ostinato.patterns.live.computed_answers import at_once, compute
 from ostinato.patterns.live.event_classes import EventClasses
 from ostinato.patterns.live.found import Chunks, Found
 from ostinato.patterns.live.frames import Frames, Placed
@@ -76,7 +77,7 @@ class SharedQueries:
         self.frames = Frames(schema, clock)
         self.engines: dict[int, Engine] = {}  # replaced, not changed: matches that were given read it later
         self._names: dict[int, str] = {}  # so is this
-        self._computing: set[int] = set()  # those with SELECTs that may fail on a value
+        self._computing: set[int] = set()  # those with answers that are computed at once
         self.history = History(pa.schema([]))
         self._next_forget = _EVENTS  # the place in the stream
         self._seconds = 0.0
@@ -116,7 +117,7 @@ class SharedQueries:
         _make_room(matcher, _FEW_MATCHES)
         self.index.add(number, engine.compiled, engine.stream.encoder)
         self.engines, self._names = self.engines | {number: engine}, self._names | {number: name}
-        if may_fail(engine):
+        if at_once(engine):
             self._computing.add(number)
         return number
 
@@ -256,7 +257,7 @@ class SharedQueries:
                 positions=self._one_position,
             )
         found = self._run(lambda row: lambda names: [values[name] for name in names])
-        if self._may_hold_last:
+        if self._may_hold_last or (found is not None and not self._computing.isdisjoint(found.queries.tolist())):
             self.history.add(position, tuple([values[name] for name in self.history.names]))
         answers = self._answers(found) if found is not None else []
         if self._may_hold_last or self.frames.read >= self._next_forget:
@@ -268,12 +269,15 @@ class SharedQueries:
         """What was found, as it will be asked for: later, perhaps after queries have come and gone."""
         if found is None or not len(found):
             return []
-        history, engines, names = self.history.frozen(), self.engines, self._names
+        history, engines, names, positions = self.history.frozen(), self.engines, self._names, self.state.positions
         keys = {number: engines[number].stream.keys for number in engines} if self.frames.keys else {}
 
         def parts() -> Iterator[tuple[int, QueryMatches]]:
             for number, matches in found.by_query():
-                engine, given = engines[number], (matches, history, keys.get(number))
+                engine = engines[number]
+                if engine.notes_completed:
+                    matches = replace(matches, completed=positions[matches.origins])
+                given = (matches, history, keys.get(number))
                 table, rows = partial(engine.table_of, *given), partial(engine.rows_of, *given)
                 yield number, QueryMatches(names[number], len(matches), table, rows)
 
@@ -429,7 +433,7 @@ class SharedQueries:
         self.history.migrate_schema(pa.schema([schema.field(name) for name in self.history.names]))
         for engine in self.engines.values():
             engine.migrate_types(schema, rows=False)
-        self._computing = {number for number, engine in self.engines.items() if may_fail(engine)}
+        self._computing = {number for number, engine in self.engines.items() if at_once(engine)}
         index = WakeIndex(schema, typed=self.columns.type is not None)
         for number, engine in (*self.engines.items(), *((each, own) for each, (_, own) in self.watched.items())):
             index.add(number, engine.compiled, engine.stream.encoder)

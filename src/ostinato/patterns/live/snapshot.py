@@ -52,6 +52,8 @@ def save_live(live: LiveState) -> bytes:
         about = {"name": name} | describe_query(engine) | {"limits": asdict(engine.options.limits)}
         if shared is not None and (number := live.numbers.get(name)) is not None:
             about |= {"minterms": engine.stream.encoder.minterms} | shared.counters(number)
+            if engine.identity is not None:
+                about["ordinals"] = engine.ordinals.save()
             if (state := save_query(shared, number)) is not None:
                 about["matcher"], own = state
                 arrays |= {f"{place}.{field}": array for field, array in own.items()}
@@ -169,6 +171,7 @@ def _fill_bound(
         else:
             rest_query(shared, number)
         shared.set_counters(number, about)
+        live.engines[name].ordinals.load(about.get("ordinals"))
     for name, number in live.separate.numbers.items():
         watched = saved[name][1].get("watched") if name in saved else {}
         if watched is not None:

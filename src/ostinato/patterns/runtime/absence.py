@@ -156,7 +156,7 @@ class WaitingMatches:
         moments = np.stack([certain[order], self.deciding[order]])
         ranks = np.cumsum(np.append(False, (moments[:, 1:] != moments[:, :-1]).any(axis=0)))[: len(order)]
         reached = self.reached[order] if self.stops.any() else None
-        ready = replace(self.matches.pick(order), origins=ranks, reached=reached)
+        ready = replace(self.matches.pick(order), origins=ranks, reached=reached, completed=None, known=certain[order])
         self._keep(~gone)
         return ready
 

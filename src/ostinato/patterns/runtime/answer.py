@@ -35,6 +35,7 @@ class AnswerBuilder:
     with_events: bool
     ends: tuple[str, str] | None = None  # a column of the first and one of the last event, added to each match
     reached: bool = False  # whether each row says in which part it stopped, where it is no match
+    content: tuple[str, ...] | None = None  # the columns that identify events, where matches are told apart
 
     @property
     def needs(self) -> list[str]:
@@ -48,7 +49,7 @@ class AnswerBuilder:
         }
         if self.items is None:
             wanted |= {*self.partition_by, *([self.time] if self.time else [])}
-        wanted |= set(self.ends or ())
+        wanted |= {*(self.ends or ()), *(self.content or ())}
         return [column for column in self.columns if column in wanted]
 
     def _bare_items(self) -> list[Expr]:

@@ -31,6 +31,10 @@ class Events:
         """The keys of the events at these places."""
         return self.keys[places].astype(np.int64) if len(self.keys) else np.zeros(len(places), np.int64)
 
+    def positions_at(self, places: Int64) -> Int64:
+        """The positions of the events at these places."""
+        return self.positions[places] if len(self.positions) else places + self.first_position
+
     def part(self, begin: int, end: int) -> Events:
         """The events from one place up to another, not copied."""
         names = ("codes", "keys", "positions", "ticks", "lows")

@@ -62,7 +62,7 @@ class FewMatches:
     @staticmethod
     def of(answers: AnswerBuilder, stream: pa.Schema, schema: pa.Schema) -> FewMatches | None:
         """For answers with this schema; None where they are more than values of plain columns."""
-        if answers.ends is not None:
+        if answers.ends is not None or answers.content is not None:
             return None
         columns = _positions(answers, stream) if answers.items is None else _items(answers, stream)
         if columns is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 from itertools import pairwise, repeat
 from operator import attrgetter, ge, gt, le, lt, ne
@@ -284,8 +284,9 @@ class IndexedAbsence:
     def until(self, now: int) -> Matches | None:
         """Matches that are certain now that time has reached `now`, in the order in which they became so."""
         heap, ready, given = self._heap, list[_Match](), set[tuple[int, ...]]()
+        known: list[int] = []
         while heap and heap[0][0] < now:
-            match = heappop(heap)[2]
+            certain, _, match = heappop(heap)
             if not match.waits:
                 continue
             self._drop(match)
@@ -295,7 +296,8 @@ class IndexedAbsence:
                     continue
                 given.add(looks)
             ready.append(match)
-        return _as_matches(ready, origin=0) if ready else None
+            known.append(certain)
+        return replace(_as_matches(ready, origin=0), known=np.array(known, np.int64)) if ready else None
 
     def next_deadline(self) -> int | None:
         """The time that must pass before some match is certain; None when nothing waits."""

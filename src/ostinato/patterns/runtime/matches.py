@@ -20,7 +20,8 @@ class Matches:
     """`offsets` cut the marked events (`positions`, `symbols`) into matches; `keys` are their partitions.
 
     `origins` say which event of the current batch completed each match, -1 for one completed earlier. `reached` is the
-    part in which each stopped, 0 where it is complete; None: all are.
+    part in which each stopped, 0 where it is complete; None: all are. Where that is asked for, `completed` are the
+    positions of the events that completed them, and `known` says when those that waited were certain, in pulses.
     """
 
     positions: Int64
@@ -29,6 +30,8 @@ class Matches:
     keys: Int64
     origins: Int64
     reached: Int64 | None = None
+    completed: Int64 | None = None
+    known: Int64 | None = None
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -39,12 +42,14 @@ class Matches:
         return Matches(empty, empty, np.zeros(1, np.int64), empty, empty)
 
     @staticmethod
-    def unpack(chunk: Chunk, events: Events, *, symbols: bool = True) -> Matches:
+    def unpack(chunk: Chunk, events: Events, *, symbols: bool = True, completed: bool = False) -> Matches:
         """The matches that some of these events complete; the positions take the place of the chunk's values. Without
-        `symbols` there are none: most answers do not tell them."""
+        `symbols` there are none: most answers do not tell them; nor which events `completed` them."""
         found = chunk.values & _SYMBOL_MASK if symbols else np.zeros(0, np.int64)
         positions = np.right_shift(chunk.values, SYMBOL_BITS, out=chunk.values)
-        return Matches(positions, found, chunk.offsets, events.keys_at(chunk.origins), chunk.origins)
+        by = events.positions_at(chunk.origins) if completed else None
+        keys = events.keys_at(chunk.origins)
+        return Matches(positions, found, chunk.offsets, keys, chunk.origins, completed=by)
 
     @staticmethod
     def of(chunk: Chunk, keys: Int64) -> Matches:
@@ -66,6 +71,7 @@ class Matches:
             np.concatenate([np.zeros(1, np.int64), *offsets]),
             np.concatenate([part.keys for part in parts]),
             np.concatenate([part.origins for part in parts]),
+            completed=_concat_known([part.completed for part in parts]),
         )
 
     @property
@@ -100,9 +106,11 @@ class Matches:
         inner = (
             np.arange(offsets[-1]) - np.repeat(offsets[:-1], lengths) + np.repeat(self.offsets[:-1][chosen], lengths)
         )
-        reached = None if self.reached is None else self.reached[chosen]
+        reached, completed, known = (
+            None if more is None else more[chosen] for more in (self.reached, self.completed, self.known)
+        )
         keys, origins = self.keys[chosen], self.origins[chosen]
-        return Matches(self.positions[inner], self.symbols[inner], offsets, keys, origins, reached)
+        return Matches(self.positions[inner], self.symbols[inner], offsets, keys, origins, reached, completed, known)
 
     def part(self, begin: int, end: int) -> Matches:
         """The matches from one index up to another, not copied."""
@@ -113,6 +121,7 @@ class Matches:
             self.offsets[begin : end + 1] - first,
             self.keys[begin:end],
             self.origins[begin:end],
+            completed=None if self.completed is None else self.completed[begin:end],
         )
 
     def of_symbols(self, symbols: Sequence[int]) -> tuple[Int64, Int64]:
@@ -120,3 +129,9 @@ class Matches:
         wanted = self.symbols == symbols[0] if len(symbols) == 1 else np.isin(self.symbols, symbols)
         counts = np.bincount(self.rows[wanted], minlength=len(self))
         return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)]).astype(np.int64), self.positions[wanted]
+
+
+def _concat_known(parts: Sequence[Int64 | None]) -> Int64 | None:
+    """What all of the parts know."""
+    known = [part for part in parts if part is not None]
+    return np.concatenate(known) if len(known) == len(parts) else None

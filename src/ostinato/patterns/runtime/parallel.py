@@ -86,7 +86,8 @@ def _detect_range(engine: Engine, ranges: _Ranges, number: int) -> pa.Table:
 
 def _split(engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> _Ranges | None:
     """Ranges, unless what is read twice costs more than other cores save."""
-    if not may_split_ranges(engine.compiled):
+    counted = engine.stream.ruler is None and engine.identity is not None
+    if not may_split_ranges(engine.compiled) or counted:  # matches that look alike may lie in two ranges
         return None
     ranges = _Ranges(engine, rows, order, count)
     again = sum(begin - reach for begin, reach in zip(ranges.ends, ranges.reach, strict=False))

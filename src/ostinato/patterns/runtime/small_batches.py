@@ -77,7 +77,8 @@ class SmallBatches:
         )
         if self.indexed is None:
             engine.history.open(rows, range(first, first + count))
-            return [Matches.unpack(chunk, events) for chunk in matcher.run_few(events)]
+            noted = engine.notes_completed
+            return [Matches.unpack(chunk, events, completed=noted) for chunk in matcher.run_few(events)]
         assert stream.clock is not None
         times = stream.clock.to_pulses(read.times).copy()
         rows = engine.with_places(rows, None, times, np.arange(engine.read - count, engine.read))

@@ -63,6 +63,8 @@ def save(engine: EngineState) -> bytes:
             arrays["bars"] = engine.skips.bars
         if engine.distinct is not None:
             meta["seen"] = engine.distinct.save()
+        if engine.identity is not None:
+            meta["ordinals"] = engine.ordinals.save()
     return Snapshot(meta, arrays, tables).to_bytes()
 
 
@@ -99,6 +101,8 @@ def load_options(saved: Mapping[str, Any]) -> EngineOptions:
     options = dict(saved)
     options["limits"] = Limits(**options["limits"])
     options["binding"]["order_by"] = tuple(options["binding"]["order_by"])
+    if options.get("identity") is not None:
+        options["identity"] = tuple(options["identity"])
     return EngineOptions(**options)
 
 
@@ -172,3 +176,4 @@ def _fill(
         engine.in_place = np.array_equal(tables["history"][PLACE].to_numpy(), arrays["history"])
     if engine.distinct is not None:
         engine.distinct.load(meta["seen"])
+    engine.ordinals.load(meta.get("ordinals"))

@@ -34,6 +34,7 @@ from ostinato.patterns.runtime.few_matches import FewMatches
 from ostinato.patterns.runtime.first_matches import FirstMatches
 from ostinato.patterns.runtime.grouped import GroupedMatcher
 from ostinato.patterns.runtime.history import PLACE, TIME, History
+from ostinato.patterns.runtime.identity import Identity, Ordinals
 from ostinato.patterns.runtime.indexed_absence import IndexedAbsence
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.matches import Matches
@@ -56,6 +57,8 @@ class EngineOptions:
     # A column of the first and one of the last event, added to each match: when it began, and when it ended.
     ends: tuple[str, str] | None = None
     picked: bool = False  # not all events of the stream are given, so windows over events count given places
+    # Whether matches are told apart (identity.py): the columns that identify events beside those that the query reads.
+    identity: tuple[str, ...] | None = None
 
 
 def late_error(late: int, count: int) -> DataError:
@@ -117,6 +120,11 @@ class EngineState:
         return self._waiting
 
     @property
+    def notes_completed(self) -> bool:
+        """Whether the answer tells which event completed a match, though it need not show it."""
+        return self.identity is not None and self.compiled.hides_variables and self._waiting is None
+
+    @property
     def waits_for_time(self) -> bool:
         """Whether time decides for some of those."""
         return self._waiting is not None and self._waiting.timed
@@ -165,6 +173,10 @@ class EngineState:
             relations=[name for name in event_types(query.formula) if name is not None] or query.relations,
         )
         stream = BoundQuery(self.compiled, rows.schema, binding, minterms, numbers=numbers, picked=self.options.picked)
+        self.identity: Identity | None = None
+        if self.options.identity is not None:
+            more = self.options.identity
+            self.identity = Identity.of(self.compiled, rows.schema, binding, stream.clock, more)
         self._answers = AnswerBuilder(
             items=query.items,
             labels=self.compiled.labels,
@@ -175,6 +187,7 @@ class EngineState:
             with_events=self.options.events,
             ends=self.options.ends,
             reached=query.timeout is not None,
+            content=None if self.identity is None else self.identity.content,
         )
         self._begin(stream)
         self._nothing = self._no_matches(rows.schema)
@@ -185,6 +198,7 @@ class EngineState:
         """An engine bound to the same columns, which has read nothing; `minterms` and `numbers` are as for `bind`."""
         other, stream = type(self)(self.compiled, self.options), self.stream
         other._answers, other._nothing, other._few = self._answers, self._nothing, self._few
+        other.identity = self.identity
         other._stream = BoundQuery(
             self.compiled,
             stream.schema,
@@ -199,6 +213,7 @@ class EngineState:
     def _begin(self, stream: BoundQuery) -> None:
         """Build what events change."""
         query = self.compiled.query
+        self.ordinals = Ordinals()
         self.matcher = build_matcher(self.compiled, stream, self.options.limits)
         self._waiting = self._build_waiting(stream) if self.compiled.trailing else None
         self.distinct = Distinct() if self.compiled.repeats else None
@@ -252,7 +267,12 @@ class EngineState:
         """An empty answer; its schema is that of every answer."""
         names = self.compiled.query.partition_by
         keys = [pa.array([], plain_type(schema.field(name).type)) for name in names]
-        return self._answers.table(Matches.none(), History(self._kept_columns(schema)), keys)
+        history = History(self._kept_columns(schema))
+        table = self._answers.table(Matches.none(), history, keys)
+        if self.identity is None:
+            return table
+        self.identity.check_names(table.column_names)
+        return self.identity.add_to(table, Matches.none(), history, self.ordinals)
 
     def with_places(self, rows: pa.Table, order: Int64 | None, times: Int64, places: Int64) -> pa.Table:
         """The rows with when they came, in stream order, and with their places there."""
@@ -277,6 +297,8 @@ class EngineState:
             return self._few.table(matches, history)
         by = keys.values(matches.keys) if keys is not None and self.compiled.tied_by is None else []
         table = self._answers.table(matches, history, list(by))
+        if self.identity is not None:
+            table = self.identity.add_to(table, matches, history, self.ordinals)
         return table if table.schema.equals(self._nothing.schema) else cast_answer(table, self._nothing.schema)
 
     def rows_of(self, matches: Matches, history: History, keys: KeyTable | None) -> list[dict[str, Any]]:

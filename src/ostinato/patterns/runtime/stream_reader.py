@@ -87,7 +87,8 @@ class StreamReader(EngineState):
         times = np.zeros(0, np.int64)
         places = released.places if released.places is not None else np.arange(self.read, self.read + len(rows))
         if self.waiting is not None:
-            times = stream.times(rows, order) if self.waits_for_time else places
+            timed = self.waits_for_time or (self.identity is not None and stream.clock is not None)
+            times = stream.times(rows, order) if timed else places
         if self.compiled.keeps_places:
             rows = self.with_places(rows, order, times, places)
         self.history.open(rows, positions)
@@ -190,7 +191,7 @@ class StreamReader(EngineState):
 
     def _answers_of_groups(self, groups: GroupedMatcher, events: Events) -> Iterator[pa.Table]:
         """What `_matches_in` gives, where no answer waits for others."""
-        if self.distinct is not None:  # earlier ones matter
+        if self.distinct is not None or self.identity is not None:  # earlier ones matter
             for matches in groups.map_matches(events, lambda chunk: self._unpack(chunk, events)):
                 yield self._answer(matches)
             return
@@ -200,7 +201,7 @@ class StreamReader(EngineState):
 
     def _unpack(self, chunk: Chunk, events: Events) -> Matches:
         shown = self._answers.items is not None or self.compiled.keeps_places or self.distinct is not None
-        return Matches.unpack(chunk, events, symbols=shown)
+        return Matches.unpack(chunk, events, symbols=shown, completed=self.notes_completed)
 
     def _are_enough(self, kept: Sequence[Matches]) -> bool:
         """Whether LIMIT is reached for the whole stream by matches of events before the last that completed some."""

@@ -7,7 +7,7 @@ here is shared with the automata: this is what they are tested against.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 from math import inf
 from typing import Any
@@ -38,6 +38,7 @@ class LabelledMatch:
     positions: Positions
     labels: Mapping[str, Positions]
     reached: int | None = None  # the part in which it stopped, where it is no match but the beginning of one
+    moment: tuple[float, float] = field(default=(0, 0), compare=False)  # when it is certain: a Moment
 
     @property
     def end(self) -> int:
@@ -153,7 +154,8 @@ class _ComplexEvent:
 
         found = []
         for (labels, reached), moment in self.labellings.items():
-            match = LabelledMatch(in_stream(self.positions), {name: in_stream(own) for name, own in labels}, reached)
+            named = {name: in_stream(own) for name, own in labels}
+            match = LabelledMatch(in_stream(self.positions), named, reached, moment)
             found.append(_Answer(moment, self.partition, match))
         return found
 

@@ -45,6 +45,7 @@ def check_query(
     type: str | None = None,
     order_by: Sequence[str] = (),
     events: bool = True,
+    identity: bool = False,
     limits: Limits | None = None,
     language: Language = "cel",
 ) -> CheckedQuery:
@@ -56,7 +57,8 @@ def check_query(
     read = {kind, *(required_columns(query) or ())}
     binding = {"time": time, "type": type, "order_by": tie_breakers([read], schema, order_by, time)}
     columns, unknown = tuple(schema.names), pa.schema([])
-    shipped = ShippedQuery(name, text, binding, events, limits or Limits(), columns, unknown, language)
+    told = tuple(order_by) if identity else None
+    shipped = ShippedQuery(name, text, binding, events, limits or Limits(), columns, unknown, language, told)
     engine = shipped.engine()
     try:
         answer = engine.push(schema.empty_table()).schema

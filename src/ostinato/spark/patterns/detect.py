@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from ostinato.core.options import check_column_name, check_column_names, check_on_late, parse_delay
+from ostinato.core.options import check_column_name, check_column_names, check_flag, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
 from ostinato.patterns.query import PatternQuery
 from ostinato.spark.frames import check_count, default_buckets, only_for_streams
@@ -32,6 +32,7 @@ def detect(
     type: str | None = None,
     order_by: Sequence[str] = (),
     events: bool = True,
+    identity: bool = False,
     limits: Limits | None = None,
     lateness: str | float | timedelta | None = None,
     on_late: OnLate | None = None,
@@ -53,6 +54,9 @@ def detect(
         Columns that put events of equal time in order, before all other columns that the queries read.
     events
         Add the matched rows themselves in a column `events`.
+    identity
+        Add a column `match_id`, which is the same in every run, over a batch and over a stream, and where they are not
+        there `start` and `end`; and `known`, where a match may be known later than its end.
     limits
         Bounds on matches, states and memory, in each task.
     lateness
@@ -76,7 +80,9 @@ def detect(
     DataFrame
         One row for each match: the columns of PARTITION BY, `start`, `end` and `events`, or what SELECT names.
     """
-    plan = prepare(queries, frame, time=time, type=type, order_by=order_by, events=events, limits=limits)
+    plan = prepare(
+        queries, frame, time=time, type=type, order_by=order_by, events=events, identity=identity, limits=limits
+    )
     for option, value in (("buckets", buckets), ("parallel", parallel)):
         check_count(option, value)
     ship(frame.sparkSession, plan.kernels)
@@ -108,6 +114,7 @@ def prepare(
     type: str | None = None,
     order_by: Sequence[str] = (),
     events: bool = True,
+    identity: bool = False,
     limits: Limits | None = None,
 ) -> DetectionPlan:
     """Everything that can be known to be wrong is said here, before any job starts."""
@@ -120,6 +127,7 @@ def prepare(
         type=check_column_name("type", type),
         order_by=check_column_names("order_by", order_by),
         events=events,
+        identity=check_flag("identity", identity),
         limits=limits,
         named=many,
     )

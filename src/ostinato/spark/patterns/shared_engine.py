@@ -10,7 +10,6 @@ import pyarrow as pa
 from ostinato.core.options import OnLate
 from ostinato.patterns.live.engine import LiveEngine
 from ostinato.patterns.live.matches import LiveMatches
-from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.spark.patterns.shipped_query import ShippedQuery
 
 _FEW = 4  # queries: with fewer, each for itself is as fast
@@ -28,7 +27,7 @@ def open_live(
     """One engine for queries over the same rows, with the options of the `first`; `order_by` puts those of one time in
     order for all of them."""
     binding = dict(first.binding) | {"order_by": tuple(order_by)}
-    live = LiveEngine(EngineOptions(binding, lateness, on_late, first.events, first.limits))
+    live = LiveEngine(first.options(binding, lateness, on_late))
     for query in queries:
         live.add_compiled(query.name, query.compiled, query.limits)
     live.push(schema.empty_table())

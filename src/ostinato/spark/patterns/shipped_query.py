@@ -23,7 +23,8 @@ compile_cached = lru_cache(maxsize=4096)(compile_text)
 @dataclass(frozen=True)
 class ShippedQuery:
     """`binding` holds the columns that the user named, with tie-breakers; `columns` are those that the query is given,
-    and `answer` those of its matches.
+    and `answer` those of its matches. `identity` are the columns that identify events beside those that the query
+    reads, where matches are told apart.
     """
 
     name: str
@@ -34,6 +35,7 @@ class ShippedQuery:
     columns: tuple[str, ...]
     answer: pa.Schema
     language: Language = "cel"
+    identity: tuple[str, ...] | None = None
 
     @property
     def compiled(self) -> CompiledPattern:
@@ -46,7 +48,10 @@ class ShippedQuery:
         return _plain_text(self.text, self.language)
 
     def engine(self, lateness: int | None = 0, on_late: OnLate = "count") -> Engine:
-        return Engine(self.compiled, EngineOptions(dict(self.binding), lateness, on_late, self.events, self.limits))
+        return Engine(self.compiled, self.options(dict(self.binding), lateness, on_late))
+
+    def options(self, binding: dict[str, Any], lateness: int | None, on_late: OnLate) -> EngineOptions:
+        return EngineOptions(binding, lateness, on_late, self.events, self.limits, identity=self.identity)
 
     def without_order(self) -> ShippedQuery:
         """For rows that are in order."""

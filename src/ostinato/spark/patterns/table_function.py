@@ -63,8 +63,10 @@ class Detect:
         order_by: AnalyzeArgument | None = None,
         events: AnalyzeArgument | None = None,
         language: AnalyzeArgument | None = None,
+        identity: AnalyzeArgument | None = None,
     ) -> Analysis:
-        given = {"time": time, "type": type, "order_by": order_by, "events": events, "language": language}
+        given = {"time": time, "type": type, "order_by": order_by, "events": events}
+        given |= {"language": language, "identity": identity}
         try:
             options = {option: _constant(option, value) for option, value in given.items() if value is not None}
             return _analyze(input, _constant("query", query), options)
@@ -106,9 +108,11 @@ def _analyze(table: AnalyzeArgument, text: Any, options: dict[str, Any]) -> Anal
 
 def _check_options(options: dict[str, Any]) -> dict[str, Any]:
     """SQL has no lists: `order_by` is one name, or an array of them."""
-    events, language = options.get("events", True), options.get("language", "cel")
-    if not isinstance(events, bool):
-        raise bad_option("events", events, "true or false")
+    language = options.get("language", "cel")
+    flags = {"events": options.get("events", True), "identity": options.get("identity", False)}
+    for option, given in flags.items():
+        if not isinstance(given, bool):
+            raise bad_option(option, given, "true or false")
     if language not in tuple(_LANGUAGES):  # an array cannot be a key
         raise bad_option("language", language, " or ".join(map(repr, _LANGUAGES)))
     found = {
@@ -116,7 +120,7 @@ def _check_options(options: dict[str, Any]) -> dict[str, Any]:
         "type": check_column_name("type", options.get("type")),
     }
     order_by = check_column_names("order_by", options.get("order_by", ()))
-    return found | {"order_by": order_by, "events": events, "language": language}
+    return found | flags | {"order_by": order_by, "language": language}
 
 
 def register_functions(spark: SparkSession) -> None:
