@@ -2,6 +2,7 @@
 #
 #   make demo    write a small sensor data set, detect the fires in it, show when they happened; on Spark as well
 #   make test    lint, types and every test
+#   make test-spark-versions  what each language does on older versions of Spark, in an environment of each
 #   make quick   the tests that need neither Spark nor long: for while you work
 #   make fuzz    random tests with examples of their own, for so many minutes: make fuzz MINUTES=10
 #   make coverage  every test, and a table of the lines that none of them ran
@@ -20,7 +21,7 @@ MAKEFLAGS += -j2
 # Without byte code on disk, each of the hundreds of processes that tests start would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test quick fuzz coverage lint warm archive collect bench dist grammars hooks clean
+.PHONY: help demo test test-spark-versions quick fuzz coverage lint warm archive collect bench dist grammars hooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -42,6 +43,20 @@ lint: .venv/dev.stamp
 WORKERS ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 test: lint warm archive collect
 	$(BIN)/pytest -n $(WORKERS) --dist loadgroup
+
+# `make test` has the newest; tests/spark/test_versions.py runs on each of these as well.
+OLDER_SPARK ?= 4.1 4.2
+test-spark-versions: $(OLDER_SPARK:%=test-spark-%)
+
+test-spark-%: build/spark-%/ready.stamp
+	build/spark-$*/bin/python -c 'import pyspark; print("Spark", pyspark.__version__)'
+	build/spark-$*/bin/python -m pytest -q tests/spark/test_versions.py
+
+.PRECIOUS: build/spark-%/ready.stamp
+build/spark-%/ready.stamp: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m venv build/spark-$*
+	$(INSTALL) build/spark-$*/bin/python -m $(PIP_ARGS) --editable '.[spark,test]' 'pyspark[connect]==$*.*'
+	@touch $@
 
 quick: .venv/dev.stamp
 	$(BIN)/pytest -n auto -m 'not spark and not slow'
@@ -106,7 +121,9 @@ $(BIN)/python:
 # Spark comes as sources: a wheel of them need not be compressed only to be unpacked at once.
 STORED := $(CURDIR)/.venv/stored.cfg
 # Byte code of what is never imported is most of it: Python writes the rest when it first imports it.
-PIP := DIST_EXTRA_CONFIG=$(STORED) $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+INSTALL := DIST_EXTRA_CONFIG=$(STORED)
+PIP_ARGS := pip install --quiet --disable-pip-version-check --no-compile
+PIP := $(INSTALL) $(BIN)/python -m $(PIP_ARGS)
 # Where the machine has no Java that Spark runs on, a package brings one along.
 FIND_JAVA := $(BIN)/python -c 'from ostinato.spark.java import find_java; find_java()' 2>/dev/null
 

@@ -21,6 +21,7 @@ from spark_many import START, TYPES, make_queries
 
 from ostinato.patterns.joint_answers import joint_schema
 from ostinato.patterns.limits import Limits
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.packing import ROWS, pack
 from ostinato.spark.patterns.engines import StreamSettings
 from ostinato.spark.patterns.processor import QUERIES, Detector
@@ -68,7 +69,7 @@ def settings(count: int, schema: pa.Schema) -> StreamSettings:
         answer = one.engine().push(schema.empty_table()).drop_columns(["positions"]).schema
         shipped.append(replace(one, answer=answer))
     output = joint_schema({query.name: query.answer for query in shipped})
-    return StreamSettings({SPLIT: tuple(shipped)}, schema, ORDER, output, 8, delay=1000, isolated=True)
+    return StreamSettings({SPLIT: tuple(shipped)}, schema, ORDER, output, Buckets(8), delay=1000, isolated=True)
 
 
 def measure(count: int, rows: int, steps: int) -> dict[str, float]:

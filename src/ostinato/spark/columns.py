@@ -40,7 +40,7 @@ def arrow_schema(table: StructType, wanted: set[str] | None = None) -> pa.Schema
         if wanted is None or field.name in wanted:
             try:
                 fields += to_arrow_schema(StructType([field]), **zone)
-            except (PySparkException, TypeError):
+            except PySparkException:
                 raise DataError(
                     f"`{field.name}` is of type {field.dataType.simpleString()}, which cannot be handed to Python",
                     fix="cast it, or leave it out with frame.drop(…)",

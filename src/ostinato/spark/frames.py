@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+SHUFFLE_PARTITIONS = "spark.sql.shuffle.partitions"
+
 
 @dataclass(frozen=True)
 class RenameColumns:
@@ -37,12 +39,7 @@ def map_in_arrow(
 
 def shuffle_partitions(frame: DataFrame) -> int:
     """As many tasks as Spark makes of a shuffle; read from the settings, so that Spark Connect can tell it too."""
-    return max(1, int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1))
-
-
-def default_buckets(frame: DataFrame) -> int:
-    """A few per task of the stateful step, so that tasks get about as many keys each."""
-    return 4 * shuffle_partitions(frame)
+    return max(1, int(frame.sparkSession.conf.get(SHUFFLE_PARTITIONS) or 1))
 
 
 def only_for_streams(option: str) -> OstinatoError:

@@ -13,15 +13,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ostinato.spark.buckets import Buckets
+
 SPLIT, BUCKET, ROWS = "split", "bucket", "rows"
 PACKED = "split string, bucket int, rows binary"
 LATE = "late"  # the column of rows that came too late, where a stream collects them
 _PACKED = pa.schema({SPLIT: pa.string(), BUCKET: pa.int32(), ROWS: pa.binary()})
 
 
-def bucket_column(place: int) -> str:
-    """The column that says which bucket a row belongs to, for the group of queries at this place; NULL: none."""
-    return f"#bucket{place}"
+def hash_column(place: int) -> str:
+    """The column with the hash of a row's key, for the group of queries at this place; NULL: they do not want it."""
+    return f"#hash{place}"
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ class Pack:
 
     splits: tuple[str, ...]
     schema: pa.Schema
+    buckets: Buckets
     also: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -45,9 +48,9 @@ class Pack:
                 yield pa.RecordBatch.from_arrays([pa.array(list(column)) for column in columns], schema=_PACKED)
 
     def _group(self, place: int, rows: pa.Table, batch: pa.RecordBatch) -> Iterator[tuple[str, Any, bytes]]:
-        buckets = batch.column(bucket_column(place))
-        wanted = pc.indices_nonzero(buckets.is_valid())
-        numbers = buckets.take(wanted).to_numpy()
+        hashes = batch.column(hash_column(place))
+        wanted = pc.indices_nonzero(hashes.is_valid())
+        numbers = self.buckets.of(hashes.take(wanted).to_numpy())
         # numpy sorts numbers of one or two bytes many times faster.
         order = np.argsort(numbers.astype(np.min_scalar_type(numbers.max(initial=0))), kind="stable")
         ordered = rows.take(wanted.take(pa.array(order)))

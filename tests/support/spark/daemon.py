@@ -103,6 +103,7 @@ def main() -> None:
     import pandas  # noqa: F401
     import pyspark.daemon
     import pyspark.worker
+    import pyspark.worker_util
 
     import ostinato.patterns.runtime.engine
     import ostinato.spark.forecast.processor
@@ -113,7 +114,8 @@ def main() -> None:
     import_module(_FIRST)
     gc.freeze()  # a worker collects garbage after each task, and would look at all that was imported
     os.setpgid(0, 0)
-    if os.fork() == 0:
+    # Before Spark 4.3 a stream begins otherwise, and needs no copy.
+    if hasattr(pyspark.worker_util, "get_sock_file_to_executor") and os.fork() == 0:
         serve_copies(os.environ[_SOCKET])
         os._exit(0)
     pyspark.daemon.manager()

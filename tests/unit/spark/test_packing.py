@@ -8,7 +8,8 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from ostinato.spark.packing import BUCKET, ROWS, SPLIT, Pack, Unpack, bucket_column, pack, unpack
+from ostinato.spark.buckets import Buckets
+from ostinato.spark.packing import BUCKET, ROWS, SPLIT, Pack, Unpack, hash_column, pack, unpack
 
 TABLE = pa.table(
     {
@@ -37,9 +38,9 @@ def test_a_slice_is_packed_alone() -> None:
 
 def test_each_bucket_of_each_group_is_a_row() -> None:
     rows = pa.table({"ts": [4, 1, 3, 2], "v": ["a", "b", "c", "d"]})
-    told = rows.append_column(bucket_column(0), pa.array([1, 0, 1, None], pa.int32()))
-    told = told.append_column(bucket_column(1), pa.array([None, None, None, 5], pa.int32()))
-    first, batch = Pack(("one", "two"), rows.schema, "also")(told.to_batches())
+    told = rows.append_column(hash_column(0), pa.array([1, 0, 1, None], pa.int64()))
+    told = told.append_column(hash_column(1), pa.array([None, None, None, 5], pa.int64()))
+    first, batch = Pack(("one", "two"), rows.schema, Buckets(100_000), "also")(told.to_batches())
     assert first.to_pylist() == [{SPLIT: "also", BUCKET: 0, ROWS: b""}]
     found = {(row[SPLIT], row[BUCKET]): unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()}
     assert found == {("one", 0): ["b"], ("one", 1): ["a", "c"], ("two", 5): ["d"]}
@@ -48,15 +49,15 @@ def test_each_bucket_of_each_group_is_a_row() -> None:
 def test_rows_of_a_bucket_keep_their_order_in_however_many_buckets() -> None:
     numbers = [70_000, 4_464, 255, 70_000, 256, 0, 255, 4_464]  # 70,000 is 4,464 in two bytes
     rows = pa.table({"v": list(range(len(numbers)))})
-    told = rows.append_column(bucket_column(0), pa.array(numbers, pa.int32()))
-    _, batch = Pack(("one",), rows.schema, "also")(told.to_batches())
+    told = rows.append_column(hash_column(0), pa.array(numbers, pa.int64()))
+    _, batch = Pack(("one",), rows.schema, Buckets(100_000), "also")(told.to_batches())
     found = {row[BUCKET]: unpack(row[ROWS], rows.schema).to_pydict()["v"] for row in batch.to_pylist()}
     assert found == {0: [5], 255: [2, 6], 256: [4], 4_464: [1, 7], 70_000: [0, 3]}
 
 
 def test_rows_that_no_group_wants() -> None:
-    rows = pa.table({"ts": [1, 2], bucket_column(0): pa.nulls(2, pa.int32())})
-    assert len(list(Pack(("one",), pa.schema({"ts": pa.int64()}), "also")(rows.to_batches()))) == 1
+    rows = pa.table({"ts": [1, 2], hash_column(0): pa.nulls(2, pa.int64())})
+    assert len(list(Pack(("one",), pa.schema({"ts": pa.int64()}), Buckets(4), "also")(rows.to_batches()))) == 1
 
 
 def test_unpacking_leaves_out_what_has_no_rows() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.forecast.checkpoint import ForecastBucket, check_checkpoint
 from ostinato.spark.forecast.task import ShippedModel
 from ostinato.spark.packing import ROWS, pack
@@ -28,7 +29,7 @@ class ScoringPlan:
     fingerprint: str
     schema: pa.Schema
     output: pa.Schema
-    buckets: int
+    buckets: Buckets
     delay: int | None = None  # of the watermark; see StatefulStep
     within: tuple[int, ...] = ()
 
@@ -43,7 +44,7 @@ class ForecastProcessor(StatefulStep):
         self.plan = plan
 
     def check_header(self, before: bytes | None) -> bytes:
-        return check_checkpoint(before, self.plan.buckets, self.plan.fingerprint)
+        return check_checkpoint(before, self.plan.buckets.count(), self.plan.fingerprint)
 
     def step(self, part: str, rows: pa.Table, wake: Wake) -> Iterator[pd.DataFrame]:
         import pandas as pd

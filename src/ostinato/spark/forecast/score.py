@@ -9,9 +9,10 @@ import pyarrow as pa
 
 from ostinato.errors import DataError
 from ostinato.forecast.score.columns import check_within, forecast_schema
+from ostinato.spark.buckets import pattern_buckets
 from ostinato.spark.forecast.batch import score_batch
 from ostinato.spark.forecast.columns import EventFrame, event_frame
-from ostinato.spark.frames import check_count, default_buckets, only_for_streams
+from ostinato.spark.frames import check_count, only_for_streams
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -35,7 +36,7 @@ def score(
     if frame.isStreaming:
         from ostinato.spark.forecast.stream import score_stream
 
-        return score_stream(model, events, added, ahead, buckets or default_buckets(frame))
+        return score_stream(model, events, added, ahead, pattern_buckets(buckets))
     if buckets is not None:
         raise only_for_streams("buckets")
     return score_batch(model, events, added, ahead)

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.forecast.columns import EventFrame
 from ostinato.spark.forecast.processor import OUTPUT, ForecastProcessor, ScoringPlan
 from ostinato.spark.forecast.task import ShippedModel
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, hash_column
 from ostinato.spark.session import use_rocksdb
 from ostinato.spark.watermark import add_watermark, check_timestamp
 
@@ -26,7 +27,7 @@ _ONLY = "forecast"  # all buckets are of one split
 
 
 def score_stream(
-    model: ForecastModel, events: EventFrame, added: pa.Schema, within: tuple[int, ...], buckets: int
+    model: ForecastModel, events: EventFrame, added: pa.Schema, within: tuple[int, ...], buckets: Buckets
 ) -> DataFrame:
     """In append mode. The frame's watermark says how far a row may lag behind later ones; without one, not at all."""
     from pyspark.sql import functions as f
@@ -35,8 +36,9 @@ def score_stream(
     check_timestamp(events.schema, events.time)
     frame, behind = add_watermark(events.frame, events.time, None)
     keys = events.pattern.partition_by
-    number = f.pmod(f.xxhash64(*map(column, keys)), f.lit(buckets)).cast("int") if keys else f.lit(0)
-    packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack((_ONLY,), events.schema, HEADER), PACKED)
+    number = f.xxhash64(*map(column, keys)) if keys else f.lit(0).cast("long")
+    pack = Pack((_ONLY,), events.schema, buckets, HEADER)
+    packed = map_in_arrow(frame.withColumn(hash_column(0), number), pack, PACKED)
     output = pa.schema([*events.schema, *added])
     shipped = ShippedModel.of(model, events.settings)
     plan = ScoringPlan(shipped, model.fingerprint, events.schema, output, buckets, behind, within)

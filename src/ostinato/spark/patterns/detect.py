@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from ostinato.core.options import check_column_name, check_column_names, check_flag, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
 from ostinato.patterns.query import PatternQuery
-from ostinato.spark.frames import check_count, default_buckets, only_for_streams
+from ostinato.spark.buckets import pattern_buckets
+from ostinato.spark.frames import check_count, only_for_streams
 from ostinato.spark.patterns.batch import detect_batch
 from ostinato.spark.patterns.plan import DetectionPlan, plan_detection
 from ostinato.spark.shipping import ship
@@ -101,7 +102,7 @@ def detect(
         plan,
         lateness=None if lateness is None else parse_delay(lateness),
         on_late=check_on_late(on_late or "count"),
-        buckets=buckets or default_buckets(frame),
+        buckets=pattern_buckets(buckets),
         metrics=check_column_name("metrics", metrics) or "ostinato",
     )
 

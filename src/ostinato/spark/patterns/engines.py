@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ostinato.core.options import OnLate
 from ostinato.patterns.live.engine import LiveEngine
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.patterns.shared_engine import open_live
 from ostinato.spark.patterns.shipped_query import ShippedQuery
 
@@ -34,7 +35,7 @@ class StreamSettings:
     schema: pa.Schema
     order_by: tuple[str, ...]
     output: pa.Schema
-    buckets: int
+    buckets: Buckets
     delay: int | None = None
     on_late: OnLate = "count"
     isolated: bool = False

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ostinato.core.clock import Clock
 from ostinato.patterns.options import FrameOptions
 from ostinato.patterns.query import PatternQuery
-from ostinato.spark.frames import default_buckets, shuffle_partitions
+from ostinato.spark.buckets import pattern_buckets
+from ostinato.spark.frames import shuffle_partitions
 from ostinato.spark.patterns import time_ranges as ranges
 from ostinato.spark.patterns.detect import prepare
 from ostinato.spark.patterns.plan import DetectionPlan
@@ -47,7 +48,7 @@ def _readable(test: Any) -> str:
 
 
 def _stream(frame: DataFrame, keys: tuple[str, ...], options: FrameOptions) -> list[str]:
-    buckets = options.get("buckets") or default_buckets(frame)
+    buckets = pattern_buckets(options.get("buckets")).planned(frame)
     split = f"by hash of {', '.join(keys)} into {buckets} buckets" if keys else "none: one stream, in one task"
     return [
         f"  split          {split}",

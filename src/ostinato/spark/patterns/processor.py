@@ -39,7 +39,7 @@ class Detector(StatefulStep):
 
     def check_header(self, before: bytes | None) -> bytes:
         settings, late = self.settings, self.settings.on_late == "collect"
-        header = checkpoint_header(settings.buckets, settings.splits, late=late, columns=self.columns)
+        header = checkpoint_header(settings.buckets.count(), settings.splits, late=late, columns=self.columns)
         return check_header(before, header)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:
@@ -60,7 +60,7 @@ class Detector(StatefulStep):
     def _step(self, rows: Mapping[str, pa.Table], wake: Wake) -> Iterator[pd.DataFrame]:
         """Let those queries go on that have rows, or something to do."""
         kept = self.kept()
-        state = BucketState.load(kept, self.settings.buckets)
+        state = BucketState.load(kept, self.settings.buckets.count())
         splits: dict[str, SplitState] = {}
         given: list[pa.Table] = []
         counts: list[dict[str, Any]] = []

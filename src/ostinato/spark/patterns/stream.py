@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import OstinatoError
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, hash_column
 from ostinato.spark.patterns.engines import StreamSettings
 from ostinato.spark.patterns.plan import DetectionPlan
 from ostinato.spark.patterns.processor import COUNTS, OUTPUT_COLUMNS, QUERIES, ROW_COUNTS, STOPPED, Detector
@@ -35,7 +36,7 @@ _FEW = 8  # queries that are counted each for itself
 
 
 def detect_stream(
-    plan: DetectionPlan, *, lateness: int | None, on_late: OnLate, buckets: int, metrics: str
+    plan: DetectionPlan, *, lateness: int | None, on_late: OnLate, buckets: Buckets, metrics: str
 ) -> DataFrame:
     """The matches of all queries, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
     from pyspark.sql import functions as f
@@ -50,10 +51,10 @@ def detect_stream(
     # not that it looks at the time too. A row without a time is kept: it is an error, which the engine raises.
     frame, behind = add_watermark(plan.frame, time, lateness)
     for place, (keys, queries) in enumerate(plan.groups.items()):
-        frame = frame.withColumn(bucket_column(place), _bucket(plan, keys, queries, buckets))
-    wanted = [column(bucket_column(place)).isNotNull() for place in range(len(splits))]
+        frame = frame.withColumn(hash_column(place), _hash(plan, keys, queries))
+    wanted = [column(hash_column(place)).isNotNull() for place in range(len(splits))]
     frame = frame.filter(reduce(operator.or_, wanted, column(time).isNull()))
-    packed = map_in_arrow(frame, WakeBuckets(Pack(tuple(splits), schema, HEADER), buckets), PACKED)
+    packed = map_in_arrow(frame, WakeBuckets(Pack(tuple(splits), schema, buckets, HEADER)), PACKED)
     # All queries of a bucket are in one state, so that a bucket can be woken whatever its queries are split by.
     packed = packed.withColumnRenamed(SPLIT, QUERIES)
     packed = packed.withColumn(SPLIT, f.when(f.col(QUERIES) == HEADER, HEADER).otherwise(""))
@@ -85,10 +86,10 @@ def _counts(plan: DetectionPlan) -> list[Column]:
     return counts + [f.max(of(query, STOPPED)).alias(f"{query.name}.{STOPPED}") for query in plan.queries]
 
 
-def _bucket(plan: DetectionPlan, keys: tuple[str, ...], queries: tuple[ShippedQuery, ...], buckets: int) -> Column:
-    """The bucket of a row's key; NULL for a row that cannot matter."""
+def _hash(plan: DetectionPlan, keys: tuple[str, ...], queries: tuple[ShippedQuery, ...]) -> Column:
+    """The hash of a row's key; NULL for a row that cannot matter."""
     from pyspark.sql import functions as f
 
-    number = f.pmod(f.xxhash64(*map(column, keys)), f.lit(buckets)).cast("int") if keys else f.lit(0)
+    number = f.xxhash64(*map(column, keys)) if keys else f.lit(0).cast("long")
     wanted = plan.relevant_rows(queries)
     return number if wanted is None else f.when(wanted | column(plan.binding.time or "").isNull(), number)

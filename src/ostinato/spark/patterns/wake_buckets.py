@@ -21,14 +21,13 @@ _MOST_RUNS = 1 << 10
 
 @dataclass(frozen=True)
 class WakeBuckets:
-    """Packs rows; before those of the first micro-batch of a run come rows that wake so many buckets."""
+    """Packs rows; before those of the first micro-batch of a run come rows that wake all buckets."""
 
     pack: Pack
-    buckets: int
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if _is_first_batch():
-            count = self.buckets
+            count = self.pack.buckets.count()
             columns = {SPLIT: pa.array([CALL] * count), BUCKET: pa.array(range(count), pa.int32())}
             yield pa.RecordBatch.from_pydict(columns | {ROWS: pa.array([b""] * count, pa.binary())})
         yield from self.pack(batches)

@@ -14,8 +14,9 @@ from ostinato.errors import QueryError
 from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.rules.syntax.user_calls import user_calls
+from ostinato.spark.buckets import unit_buckets
 from ostinato.spark.columns import arrow_schema
-from ostinato.spark.frames import check_count, check_names, only_for_streams, shuffle_partitions
+from ostinato.spark.frames import check_count, check_names, only_for_streams
 from ostinato.spark.rules.batch import detect_batch
 from ostinato.spark.shipping import NeededKernels, ship
 
@@ -102,7 +103,7 @@ def detect_rules(
         frame,
         RuleOptions(columns, None, check_on_late(on_late or "count"), most),
         lateness=None if lateness is None else parse_delay(lateness),
-        buckets=buckets or default_rule_buckets(frame),
+        buckets=unit_buckets(buckets),
         metrics=check_column_name("metrics", metrics) or "ostinato",
     )
 
@@ -111,10 +112,6 @@ def needed_kernels(bound: BoundProgram, *, streams: bool) -> NeededKernels:
     """Rules need those of the live engine over a stream, and those of the patterns in them, if there are any."""
     own = ("core", "rules.kernels") if streams else ("core",)
     return NeededKernels(own, tuple(kernel for pattern in bound.patterns.values() for kernel in pattern.kernels()))
-
-
-def default_rule_buckets(frame: DataFrame) -> int:
-    return 2 * shuffle_partitions(frame)
 
 
 def bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[BoundProgram, pa.Schema]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Unpack
 
 from ostinato.rules.algebra.partition import describe_units
-from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, default_rule_buckets, needed_kernels
+from ostinato.spark.buckets import unit_buckets
+from ostinato.spark.rules.detect import COLUMN_OPTIONS, bind, needed_kernels
 from ostinato.spark.rules.placement import plan_units
 from ostinato.spark.shipping import describe_kernels
 
@@ -24,7 +25,7 @@ def explain_rules(program: RuleProgram, frame: DataFrame, /, **options: Unpack[F
     kernels = f"  kernels: {describe_kernels(frame.sparkSession, needed_kernels(bound, streams=frame.isStreaming))}"
     if not frame.isStreaming:
         return "\n".join(["Spark, batch", *(f"  {line}" for line in lines), kernels])
-    buckets = options.get("buckets") or default_rule_buckets(frame)
+    buckets = unit_buckets(options.get("buckets")).planned(frame)
     return "\n".join(
         [
             f"Spark, streaming: events by hash into {buckets} buckets",

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from ostinato.errors import DataError
 from ostinato.rules.incremental.engine import RuleEngine
 from ostinato.rules.incremental.options import RuleOptions
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import check_header
 from ostinato.spark.packing import LATE, ROWS, pack
 from ostinato.spark.rules.checkpoint import SavedEngine, checkpoint_header
@@ -45,7 +46,7 @@ class RuleStreaming:
     options: RuleOptions
     schema: pa.Schema
     output: pa.Schema
-    buckets: int
+    buckets: Buckets
     delay: int | None = None  # of the watermark; see StatefulStep
 
     def engine(self, unit: int, saved: bytes | None) -> RuleEngine:
@@ -72,7 +73,8 @@ class RuleDetector(StatefulStep):
     def check_header(self, before: bytes | None) -> bytes:
         streaming = self.streaming
         late = streaming.options.on_late == "collect"
-        return check_header(before, checkpoint_header(streaming.buckets, streaming.text, streaming.output, late=late))
+        header = checkpoint_header(streaming.buckets.count(), streaming.text, streaming.output, late=late)
+        return check_header(before, header)
 
     def step(self, part: str, rows: pa.Table, wake: Wake) -> Iterator[pd.DataFrame]:
         import pandas as pd

@@ -13,10 +13,11 @@ from ostinato.errors import DataError, OstinatoError
 from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, hash_column
 from ostinato.spark.rules.columns import label_column
 from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
 from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
@@ -36,7 +37,7 @@ def detect_stream(
     options: RuleOptions,
     *,
     lateness: int | None,
-    buckets: int,
+    buckets: Buckets,
     metrics: str,
 ) -> DataFrame:
     """The derived events, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
@@ -56,13 +57,13 @@ def detect_stream(
     if bound.columns.document is None:
         frame = frame.withColumn(LABEL, label_column(frame, bound.columns))
     for place, unit in enumerate(units):
-        frame = frame.withColumn(bucket_column(place), f.pmod(key_hash(bound, unit), f.lit(buckets)).cast("int"))
-    wanted = [column(bucket_column(place)).isNotNull() for place in range(len(units))]
+        frame = frame.withColumn(hash_column(place), key_hash(bound, unit))
+    wanted = [column(hash_column(place)).isNotNull() for place in range(len(units))]
     first = f.coalesce(*(f.when(test, f.lit(place)) for place, test in enumerate(wanted)))
     # The test of the time keeps Spark from filtering before the watermark: time goes on with every row.
     frame = frame.filter(reduce(operator.or_, wanted, column(times.end).isNull())).withColumn(FIRST, first)
     splits = tuple(str(place) for place in range(len(units)))
-    packed = map_in_arrow(frame, Pack(splits, schema.append(pa.field(FIRST, pa.int32())), HEADER), PACKED)
+    pack = Pack(splits, schema.append(pa.field(FIRST, pa.int32())), buckets, HEADER)
     output = bound.answer_schema
     if options.on_late == "collect":
         if LATE in output.names:
@@ -70,8 +71,10 @@ def detect_stream(
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
     texts = [unit_program(program, unit, options.columns, schema).text for unit in units]
     streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind)
-    given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
-        RuleDetector(streaming), GIVEN, outputMode="append", timeMode="EventTime"
+    given = (
+        map_in_arrow(frame, pack, PACKED)
+        .groupBy(SPLIT, BUCKET)
+        .transformWithStateInPandas(RuleDetector(streaming), GIVEN, outputMode="append", timeMode="EventTime")
     )
     counts = [f.sum(name).alias(name) for name in COUNTS]
     return given.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))

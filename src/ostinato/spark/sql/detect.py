@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from ostinato.core.backends import is_spark_frame, is_spark_session
 from ostinato.core.options import check_column_name, check_on_late, parse_delay
 from ostinato.errors import DataError
-from ostinato.spark.frames import check_count, check_names, only_for_streams, shuffle_partitions
+from ostinato.spark.buckets import unit_buckets
+from ostinato.spark.frames import check_count, check_names, only_for_streams
 from ostinato.spark.shipping import NeededKernels, ship
 from ostinato.spark.sql.batch import rows_of_clause
 from ostinato.spark.sql.plan import SparkQuery
@@ -80,7 +81,7 @@ def detect_sql(
                 limits=limits or SqlLimits(),
                 lateness=None if lateness is None else parse_delay(lateness),
                 on_late=check_on_late(on_late or "count"),
-                buckets=buckets or 2 * shuffle_partitions(next(iter(tables.values()), _session_frame(spark))),
+                buckets=unit_buckets(buckets),
                 metrics=check_column_name("metrics", metrics) or "ostinato",
             )
         )
@@ -101,7 +102,3 @@ def reads_stream(spark: SparkSession, query: SqlQuery) -> bool:
         except AnalysisException:
             continue
     return False
-
-
-def _session_frame(spark: SparkSession) -> DataFrame:
-    return spark.range(0)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ostinato.core.options import OnLate
 from ostinato.core.snapshot_format import Snapshot
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import check_header
 from ostinato.spark.packing import ROWS, pack
 from ostinato.spark.sql.checkpoint import SavedBucket, checkpoint_header
@@ -40,7 +41,7 @@ class ClauseStreaming:
     on_late: OnLate
     schema: pa.Schema
     answer: AnswerColumns
-    buckets: int
+    buckets: Buckets
     time: str
     delay: int | None
 
@@ -63,7 +64,7 @@ class ClauseDetector(StatefulStep):
 
     def check_header(self, before: bytes | None) -> bytes:
         streaming = self.streaming
-        header = checkpoint_header(streaming.buckets, streaming.text, streaming.answer.schema)
+        header = checkpoint_header(streaming.buckets.count(), streaming.text, streaming.answer.schema)
         return check_header(before, header)
 
     def step(self, part: str, rows: pa.Table, wake: Wake) -> Iterator[pd.DataFrame]:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from ostinato.core.options import OnLate
 from ostinato.errors import OstinatoError, QueryError
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import column, spark_type
 from ostinato.spark.frames import map_in_arrow
-from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, bucket_column
+from ostinato.spark.packing import BUCKET, PACKED, SPLIT, Pack, Unpack, hash_column
 from ostinato.spark.session import use_rocksdb
 from ostinato.spark.sql.plan import BoundInput
 from ostinato.spark.sql.processor import COUNTS, GIVEN, ClauseDetector, ClauseStreaming
@@ -32,7 +33,7 @@ def rows_of_stream(
     limits: SqlLimits,
     lateness: int | None,
     on_late: OnLate,
-    buckets: int,
+    buckets: Buckets,
     metrics: str,
 ) -> DataFrame:
     """What the clause shows, in append mode. `lateness` is in nanoseconds; a checkpoint fixes `buckets`."""
@@ -51,8 +52,9 @@ def rows_of_stream(
     keys = [_column(query, key, bound) for key in match.partition_by]
     check_timestamp(schema, time)
     frame, behind = add_watermark(frame, time, lateness)
-    number = f.pmod(f.xxhash64(*map(column, keys)), f.lit(buckets)).cast("int") if keys else f.lit(0)
-    packed = map_in_arrow(frame.withColumn(bucket_column(0), number), Pack(("0",), schema, HEADER), PACKED)
+    number = f.xxhash64(*map(column, keys)) if keys else f.lit(0).cast("long")
+    pack = Pack(("0",), schema, buckets, HEADER)
+    packed = map_in_arrow(frame.withColumn(hash_column(0), number), pack, PACKED)
     streaming = ClauseStreaming(query.text, limits, on_late, schema, bound.answer, buckets, time, behind)
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         ClauseDetector(streaming), GIVEN, outputMode="append", timeMode="EventTime"

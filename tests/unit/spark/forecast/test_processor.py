@@ -17,6 +17,7 @@ import ostinato as ost
 from ostinato.errors import DataError
 from ostinato.forecast.model import ForecastModel
 from ostinato.forecast.score.columns import forecast_schema
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.forecast.processor import ForecastProcessor, ScoringPlan
 from ostinato.spark.forecast.task import ShippedModel
@@ -53,7 +54,7 @@ def model(name: str) -> ForecastModel:
 
 def streaming(of: ForecastModel, buckets: int = 3) -> ScoringPlan:
     output = pa.schema([*SCHEMA, *forecast_schema(timed=True)])
-    return ScoringPlan(ShippedModel.of(of, of.settings), of.fingerprint, SCHEMA, output, buckets, 0)
+    return ScoringPlan(ShippedModel.of(of, of.settings), of.fingerprint, SCHEMA, output, Buckets(buckets), 0)
 
 
 def processor(known: ScoringPlan, store: Store) -> ForecastProcessor:

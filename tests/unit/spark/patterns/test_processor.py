@@ -21,6 +21,7 @@ from ostinato.patterns.joint_answers import joint_schema
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.syntax.format import to_text
 from ostinato.patterns.syntax.nodes import Query
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.patterns.engines import StreamSettings
 from ostinato.spark.patterns.processor import QUERIES, Detector
@@ -90,7 +91,7 @@ def streaming(text: str, schema: pa.Schema, buckets: int = 4, name: str = "q") -
     if "positions" in answer.names:
         answer = answer.remove(answer.get_field_index("positions"))
     shipped = replace(one, answer=answer)
-    return StreamSettings({SPLIT: (shipped,)}, schema, ("place",), answer, buckets, delay=0)
+    return StreamSettings({SPLIT: (shipped,)}, schema, ("place",), answer, Buckets(buckets), delay=0)
 
 
 def end(schema: pa.Schema) -> pa.Table:

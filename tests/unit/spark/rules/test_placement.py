@@ -23,6 +23,7 @@ from ostinato.rules.program import RuleProgram
 from ostinato.rules.runtime.batch import detect_table
 from ostinato.rules.runtime.bound_program import bind_program
 from ostinato.rules.syntax.format import program_text
+from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.packing import ROWS, pack, unpack
 from ostinato.spark.rules.placement import conform_answer, plan_units, unit_program
@@ -103,7 +104,7 @@ class Stream:
         if options.get("on_late") == "collect":
             output = output.append(pa.field("late", pa.struct(list(schema))))
         told = RuleOptions(COLUMNS, None, **options)
-        self.streaming = RuleStreaming(rules.text, texts, told, schema, output, 3, lateness if known else None)
+        self.streaming = RuleStreaming(rules.text, texts, told, schema, output, Buckets(3), lateness if known else None)
         self.stores: dict[tuple[str, int], Store] = {}
         self.latest: datetime | None = None
         self.found: list[pa.Table] = []
@@ -241,7 +242,7 @@ def test_another_program_does_not_go_on() -> None:
     store = Store()
     for text, buckets, message in ((RULES, 3, ""), (RULES + " ", 3, "another query"), (RULES, 4, "buckets=3")):
         made = Stream(RuleProgram(text), TIMED)
-        detector = RuleDetector(replace(made.streaming, buckets=buckets))
+        detector = RuleDetector(replace(made.streaming, buckets=Buckets(buckets)))
         detector.init(store)  # type: ignore[arg-type]
         if message:
             with pytest.raises(DataError, match=message):
