@@ -6,6 +6,8 @@ from ostinato.core.conditions import format_condition
 from ostinato.patterns.automata.registers import Registers
 from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.syntax.format import pretty_print, to_text
+from ostinato.patterns.syntax.nodes import Query
+from ostinato.patterns.to_sql.text import sql_text
 
 
 def explain_pattern(compiled: CompiledPattern) -> str:
@@ -19,7 +21,15 @@ def explain_pattern(compiled: CompiledPattern) -> str:
     sections.append(("predicates (evaluated column-wise, one code per event)", "\n".join(conditions) or "none"))
     sections.append(("automaton", str(compiled.transducer)))
     sections.append(("evaluation", "\n".join(_evaluation(compiled))))
+    if (sql := sql_text(compiled.query)) is not None:
+        sections.append((f"in SQL, with the same matches{_provided(compiled.query)}", sql))
     return "\n\n".join(f"-- {title}\n{_indent(text)}" for title, text in sections)
+
+
+def _provided(query: Query) -> str:
+    """What the SQL stands on."""
+    timed = " of timestamps" if query.window is not None and query.window.kind == "time" else ""
+    return f" (the time is `ts`{timed}, the type `type`; no number is NaN)"
 
 
 def _evaluation(compiled: CompiledPattern) -> list[str]:

@@ -1,0 +1,1 @@
+"""A query as MATCH_RECOGNIZE, where that finds the same."""
