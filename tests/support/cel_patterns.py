@@ -2,49 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Collection, Iterable, Sequence
+from fractions import Fraction
+from typing import Any
 
 from ostinato.core.expressions import variables
 from ostinato.patterns.compile import compile_text
+from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.semantics.srem import detect
 from ostinato.patterns.syntax.nodes import repeated_variables
 from ostinato.patterns.syntax.srem import parse as srem
-from ostinato.patterns.syntax.srem.nodes import SremPattern
-from ostinato.rules.plan.embedded_cel import match_columns, select_all_variables
+from ostinato.rules.plan.embedded_cel import match_columns, parse_pattern, read_labels, select_all_variables
+from ostinato.rules.semantics.fixpoint import Patterns
+from ostinato.rules.semantics.pattern_events import attribute_values, events_read
 from ostinato.rules.syntax.nodes import CelPattern
 from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import IntervalEvent
 from support.answers import item_value
 from support.generators.cel_streams import Row
 
+ATTRIBUTES = ("k", "v", "w")  # the columns of what comes in, in their order
 
-def cel_patterns(rows: list[Row], ticks_per_second: int = 1) -> Callable[[CelPattern], Iterable[IntervalEvent]]:
-    """The matches over incoming rows, by end: `match { column { … } }` from the first event to the last."""
-    stream = sorted(rows, key=lambda row: row["end"])
 
-    def patterns(pattern: CelPattern) -> Iterable[IntervalEvent]:
-        if pattern.language == "srem":
-            yield from segments(srem.parse(pattern.query))
-            return
-        query = compile_text(select_all_variables(pattern.query), "cel").query
-        many = repeated_variables(query.formula)
-        items = query.items or ()
-        names = sorted(frozenset().union(*(variables(item.expr) for item in items)))
-        for match in evaluate(query, stream, time="end").matches:
-            labels = {name: match.labels.get(name, ()) for name in names}
-            first, last = stream[match.positions[0]], stream[match.positions[-1]]
-            values = {name: first.get(name) for name in query.partition_by} if query.items is None else {}
-            values |= {item.name: item_value(item.expr, labels, stream, many) for item in items}
-            term = from_row(
-                "match", {name: values[name] for name in match_columns(query) if not name.startswith("#")}, without=()
-            )
-            yield IntervalEvent(first["begin"] * ticks_per_second, last["end"] * ticks_per_second, term)
+def cel_patterns(
+    incoming: Collection[IntervalEvent], ticks_per_second: int = 1, derived: Collection[str] = ()
+) -> Patterns:
+    """The matches over what happens: `match { column { … } }` from the first event to the last. `derived` are the
+    labels that rules derive."""
 
-    def segments(pattern: SremPattern) -> Iterable[IntervalEvent]:
-        for first, last in detect(pattern, stream, time="end"):
-            term = from_row("match", {name: stream[first].get(name) for name in pattern.partition_by}, without=())
-            begin, end = stream[first]["begin"], stream[last]["end"]
-            yield IntervalEvent(begin * ticks_per_second, end * ticks_per_second, term)
+    def patterns(pattern: CelPattern, happening: Iterable[IntervalEvent]) -> Iterable[IntervalEvent]:
+        labels = read_labels(pattern.query, pattern.language, derived)
+        read = sorted(required_attributes(parse_pattern(pattern.query, pattern.language)))
+        events = events_read(happening, incoming, labels, read if labels else ATTRIBUTES)
+        stream = [_row(event, {*read, *ATTRIBUTES}, ticks_per_second) for event in events]
+        for first, last, values in (_segments if pattern.language == "srem" else _matches)(pattern, stream):
+            yield IntervalEvent(events[first].begin, events[last].end, from_row("match", values, without=()))
 
     return patterns
+
+
+def _row(event: IntervalEvent, names: Collection[str], ticks_per_second: int) -> Row:
+    values = attribute_values(event.term)
+    end = Fraction(event.end, ticks_per_second)
+    return {"type": event.term.label, "end": end, **{name: values.get(name) for name in names}}
+
+
+Match = tuple[int, int, dict[str, Any]]  # the places of its first and its last event, and its children
+
+
+def _matches(pattern: CelPattern, stream: Sequence[Row]) -> Iterable[Match]:
+    query = compile_text(select_all_variables(pattern.query), "cel").query
+    many = repeated_variables(query.formula)
+    items = query.items or ()
+    names = sorted(frozenset().union(*(variables(item.expr) for item in items)))
+    for match in evaluate(query, stream, time="end").matches:
+        labels = {name: match.labels.get(name, ()) for name in names}
+        first, last = match.positions[0], match.positions[-1]
+        values = {name: stream[first].get(name) for name in query.partition_by} if query.items is None else {}
+        values |= {item.name: item_value(item.expr, labels, list(stream), many) for item in items}
+        yield first, last, {name: values[name] for name in match_columns(query) if not name.startswith("#")}
+
+
+def _segments(pattern: CelPattern, stream: Sequence[Row]) -> Iterable[Match]:
+    segment = srem.parse(pattern.query)
+    for first, last in detect(segment, stream, time="end"):
+        yield first, last, {name: stream[first].get(name) for name in segment.partition_by}

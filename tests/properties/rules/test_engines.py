@@ -22,7 +22,7 @@ from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.nodes import NormalRule
 from ostinato.rules.terms.event import IntervalEvent
 from support.derived import comparable_events, events_in
-from support.generators.rules import DERIVED, FUNCTIONS, SCHEMA, Strata, cases, events_of, program
+from support.generators.rules import DERIVED, FUNCTIONS, SCHEMA, Strata, cases, events_of, matches_of, program
 from support.generators.terms import NESTED_SCHEMA, Row
 
 pytestmark = pytest.mark.slow
@@ -76,7 +76,7 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     assume(not any(f"{label} [" in rules.text for label in DERIVED))
     whole = _whole(rules, pa.Table.from_pylist(rows, schema=schema))
     incoming = events_of(rows, MICRO)
-    derived = derived_events(strata, incoming, ticks_per_second=MICRO)
+    derived = derived_events(strata, incoming, ticks_per_second=MICRO, patterns=matches_of(rows, MICRO))
     shown = shown_events(_normal(strata), derived, ticks_per_second=MICRO)
     assert comparable_events(events_in(whole)) == comparable_events(map(_in_seconds, shown))
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
@@ -95,6 +95,12 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
 @settings(_quiet, max_examples=25)
 @given(cases(), st.data())
 def test_flat_events(case: tuple[Strata, list[Row]], data: Any) -> None:
+    _check(case, SCHEMA, data)
+
+
+@settings(_quiet, max_examples=25)
+@given(cases(patterns=True), st.data())
+def test_patterns_over_what_rules_derive(case: tuple[Strata, list[Row]], data: Any) -> None:
     _check(case, SCHEMA, data)
 
 

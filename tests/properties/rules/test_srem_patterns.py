@@ -57,9 +57,8 @@ def _stream(drawn: list[Row]) -> list[Row]:
 def test_matches_are_events(pattern: str, stream: list[Row], sizes: list[int], restore: bool) -> None:
     rules = ost.rules(RULES.format(pattern))
     whole = rules.detect(pa.Table.from_pylist(stream, schema=SCHEMA))
-    wanted = derived_events(
-        [normalise(rules.program)], events_of(stream), ticks_per_second=1, patterns=cel_patterns(stream)
-    )
+    events = events_of(stream)
+    wanted = derived_events([normalise(rules.program)], events, ticks_per_second=1, patterns=cel_patterns(events))
     assert comparable_events(events_in(whole)) == comparable_events(wanted)
     engine = rules.engine()
     answers = [engine.push(SCHEMA.empty_table())]

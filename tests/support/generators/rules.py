@@ -18,13 +18,15 @@ from hypothesis import strategies as st
 from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, UserCall, Variable
 from ostinato.core.user_functions import UserFunction
 from ostinato.errors import QueryError
+from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.algebra.query_plan import plan_program
 from ostinato.rules.kernels.layout import FIRST_NULL
 from ostinato.rules.plan.outputs import copied_attributes
-from ostinato.rules.semantics.fixpoint import derived_events, fixpoint
+from ostinato.rules.semantics.fixpoint import Patterns, derived_events, fixpoint
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import IntervalEvent
+from support.cel_patterns import cel_patterns
 from support.generators.terms import Draw, Row, nested_element, nested_streams, pick, record
 
 SECOND = 1_000_000_000
@@ -76,24 +78,51 @@ def events_of(rows: Sequence[Row], ticks_per_second: int = 1) -> frozenset[Inter
 
 Strata = list[list[n.NormalRule]]
 
+# Patterns over two labels, by what their matches have; attributes are those of the last event, or of the partition.
+PATTERNS: tuple[tuple[str, Language], ...] = (
+    ("SELECT {items} WHERE {0} AS x ; {1} AS y WITHIN 25 seconds", "cel"),
+    ("SELECT {items} WHERE {0} AS x : {1} AS y FILTER y[v >= 1]", "cel"),
+    ("SELECT MAX {items} WHERE ({0} AS x)+ ; {1} AS y WITHIN 20 seconds", "cel"),
+    ("SELECT NXT {items} WHERE ANY AS x ; {0} AS z ; {1} AS y WITHIN 15 seconds", "cel"),
+    ("SELECT * WHERE {0} AS x ; {1} AS y WITHIN 20 seconds PARTITION BY k", "cel"),
+    ("[type = '{0}'] -> r . [type = '{1}' AND v >= r.v] WITHIN 30 seconds PARTITION BY k", "srem"),
+    ("[type = '{0}'] . [type != '{0}']* . [type = '{1}'] WITHIN 30 seconds PARTITION BY k", "srem"),
+)
+
 
 @st.composite
-def programs(draw: Draw, *, alls: bool = True, recursion: bool = True, nested: bool = False) -> Strata:
+def programs(
+    draw: Draw, *, alls: bool = True, recursion: bool = True, nested: bool = False, patterns: bool = False
+) -> Strata:
     """The rules of d, then those of e, then those of f; a program for rows of `nested_streams` where `nested`.
 
     `alls` lets heads hold lists of elements, and `recursion` lets events be derived from their own kind.
     """
-    return _program(draw, None, alls=alls, recursion=recursion, nested=nested)
+    return _program(draw, None, alls=alls, recursion=recursion, nested=nested, patterns=patterns)
 
 
 @st.composite
 def cases(
-    draw: Draw, *, alls: bool = True, recursion: bool = True, nested: bool = False, functions: bool = False
+    draw: Draw,
+    *,
+    alls: bool = True,
+    recursion: bool = True,
+    nested: bool = False,
+    functions: bool = False,
+    patterns: bool = False,
 ) -> tuple[Strata, list[Row]]:
-    """A program and a stream from which it mostly derives events. `functions`: it may call FUNCTIONS."""
+    """A program and a stream from which it mostly derives events. `functions`: it may call FUNCTIONS; `patterns`: it
+    may have PATTERNS, over events each of which comes once."""
     rows = draw(nested_streams() if nested else streams())
-    strata = _program(draw, events_of(rows), alls=alls, recursion=recursion, nested=nested, functions=functions)
-    return strata, rows
+    if patterns:
+        rows = [row for place, row in enumerate(rows) if row not in rows[:place]]
+    options = {"alls": alls, "recursion": recursion, "nested": nested, "functions": functions, "patterns": patterns}
+    return _program(draw, events_of(rows), **options), rows
+
+
+def matches_of(rows: Sequence[Row], ticks_per_second: int = 1) -> Patterns:
+    """What patterns of a program match over the events of these rows."""
+    return cel_patterns(events_of(rows, ticks_per_second), ticks_per_second, DERIVED)
 
 
 def _program(
@@ -104,11 +133,12 @@ def _program(
     recursion: bool,
     nested: bool,
     functions: bool = False,
+    patterns: bool = False,
 ) -> Strata:
     schema: dict[str, tuple[str, ...]] = dict.fromkeys(INCOMING, ("k", "v", "w"))
     strata: Strata = []
     for label in DERIVED[: pick(draw, 1, 2, 3)]:
-        writers = [_Writer(draw, dict(schema), nested, known, functions) for _ in range(pick(draw, 1, 1, 2))]
+        writers = [_Writer(draw, dict(schema), nested, known, functions, patterns) for _ in range(pick(draw, 1, 1, 2))]
         rules = [writer.rule(label, alls) for writer in writers]
         known = _more(rules, known)
         schema[label] = tuple(name for name in "kvw" if any(name in _columns(rule.head) for rule in rules))
@@ -137,7 +167,11 @@ def _with_output(draw: Draw, rules: list[n.NormalRule], *, last: bool) -> list[n
 
 
 def _more(rules: Sequence[n.NormalRule], known: frozenset[IntervalEvent] | None) -> frozenset[IntervalEvent] | None:
-    return None if known is None else fixpoint([rules], known, ticks_per_second=1)
+    return None if known is None else fixpoint([rules], known, ticks_per_second=1, patterns=_matches_among(known))
+
+
+def _matches_among(known: frozenset[IntervalEvent]) -> Patterns:
+    return cel_patterns([event for event in known if event.term.label in INCOMING], derived=DERIVED)
 
 
 def program(strata: Strata) -> n.Ruleset:
@@ -179,6 +213,7 @@ class _Writer:
     nested: bool
     known: frozenset[IntervalEvent] | None = None  # what the parts of the rule are tried on
     functions: bool = False
+    patterns: bool = False
     bound: Bound = field(default_factory=lambda: {"k": [], "v": [], "w": [], "t": []})
     literals: int = 0
 
@@ -243,10 +278,13 @@ class _Writer:
         return rule if rule.events else grow(rule)
 
     def _fires(self, rule: n.NormalRule) -> bool:
-        return self.known is None or bool(derived_events([[rule]], self.known, ticks_per_second=1))
+        if self.known is None:
+            return True
+        matches = _matches_among(self.known)
+        return bool(derived_events([[rule]], self.known, ticks_per_second=1, patterns=matches))
 
     def _reads_derived(self, rule: n.NormalRule) -> bool:
-        return any(isinstance(event, n.EventQuery) and event.term.label in DERIVED for event in rule.events)
+        return any(isinstance(event, n.CelPattern) or event.term.label in DERIVED for event in rule.events)
 
     def recursive(self, label: str) -> n.NormalRule:
         """An event of the same kind from an earlier one and another event, only of values that are there."""
@@ -299,7 +337,21 @@ class _Writer:
     # Literals
 
     def _with_event(self, ident: str) -> Callable[[n.NormalRule], n.NormalRule]:
+        if self.patterns and pick(self.draw, False, False, True):
+            return lambda rule: replace(rule, events=(*rule.events, self._pattern(ident)))
         return lambda rule: replace(rule, events=(*rule.events, n.EventQuery(ident, self._element(self._label()))))
+
+    def _pattern(self, ident: str) -> n.CelPattern:
+        text, language = pick(self.draw, *PATTERNS)
+        happen = sorted({event.term.label for event in self.known or ()} & self.schema.keys())
+        labels = pick(self.draw, *(happen[-2:] or INCOMING)), pick(self.draw, *(happen or INCOMING))
+        labels = labels if pick(self.draw, True, False) else labels[::-1]
+        names = [name for name in ("k", "v") if name in self.schema[labels[1]]] or ["v"]
+        query = text.format(*labels, items=", ".join(f"y.{name} AS {name}" for name in names))
+        if "items" not in text:
+            names = ["k"]
+        term = n.Element("match", tuple(self._attribute(name) for name in names if pick(self.draw, True, True, False)))
+        return n.CelPattern(ident, query, term, language)
 
     def _with_timer(self, ident: str) -> Callable[[n.NormalRule], n.NormalRule]:
         def grow(rule: n.NormalRule) -> n.NormalRule:

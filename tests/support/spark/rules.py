@@ -169,6 +169,12 @@ PROGRAMS["patterns"] = """
     DETECT calm { k { var K } }
     ON and { event p: cel "SELECT x.k AS k WHERE a AS x ; b AS y WITHIN 2 seconds" {{ k { var K } }},
              event t: timer:from-end [ event p, 2 sec ], while t: not c {{ k { var K } }} } END
+    DETECT again { k { var K }, v { var V } }
+    ON and { event p: cel "SELECT MAX y.k AS k, y.v AS v WHERE (burst AS x)+ ; a AS y FILTER y[v >= 1] WITHIN 3 seconds"
+                      {{ k { var K }, v { var V } }},
+             event t: timer:from-end [ event p, 1 sec ], while t: not b {{ k { var K } }} } END
+    DETECT rises_then_calm { k { var K } }
+    ON event p: srem "[type = 'rises'] . [type = 'calm'] PARTITION BY k WITHIN 9 seconds" {{ k { var K } }} END
     DETECT rises { k { var K } }
     ON event p: srem "[type != 'c'] -> r . [type = 'b' AND v > r.v] PARTITION BY k WITHIN 5 seconds"
                 {{ k { var K } }} END

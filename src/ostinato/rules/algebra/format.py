@@ -57,11 +57,12 @@ def _inline(node: cera.Node) -> str:
     if isinstance(node, cera.Match):
         if isinstance(node.stream, cera.PeriodicStream):
             return f"X[ {node.ident}: {node.stream.kind}[{duration_text(node.stream.nanoseconds)}] ](E)"
-        term = term_text(node.term)
+        term, read = term_text(node.term), "E"
         if isinstance(node.stream, cera.CelStream):
             term = f'{node.stream.language} "{node.stream.query}" {term}'
+            read = " ∪ ".join(node.stream.labels) or read
         bound = "" if node.bound is None else f"var {node.bound} -> "
-        return f"QX[ {node.ident}: {bound}{term} ](E)"
+        return f"QX[ {node.ident}: {bound}{term} ]({read})"
     if isinstance(node, cera.TimerStream):
         timer = node.timer
         return f"X[ {timer.ident}: {timer.kind}[{timer.anchor}, {timer.duration.text}] ](E)"

@@ -33,10 +33,12 @@ class RelationSchema:
 
 @dataclass(frozen=True)
 class CelStream:
-    """The stream of the matches of a CEL query, or of an SREM, over incoming events."""
+    """The stream of the matches of a CEL query, or of an SREM, over incoming events; or over all events of `labels`,
+    where it names one that rules derive."""
 
     query: str
     language: Language = "cel"
+    labels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 
+from ostinato.rules.plan.embedded_cel import read_labels
 from ostinato.rules.plan.outputs import copied_attributes, rate_limit
 from ostinato.rules.plan.strata import label_uses
 from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, NormalRule, PeriodicTimer
@@ -24,7 +25,7 @@ Choice = Mapping[str, str]  # label -> the attribute whose value goes by
 @dataclass(frozen=True)
 class RuleUnit:
     """Rules that are evaluated together. `rules` are their numbers, `labels` what they read; None: all, for a
-    pattern or a periodic timer.
+    pattern over all that comes in, or a periodic timer.
 
     `keys` are attributes of each label, as many of each: events that differ in one of them never meet. Without any, all
     events of the unit may meet.
@@ -37,6 +38,7 @@ class RuleUnit:
 
 def partition_rules(rules: Sequence[NormalRule], plain: Collection[str]) -> tuple[RuleUnit, ...]:
     """The units of a program, those with a key first. `plain` are the attributes of incoming events with one value."""
+    derived = {rule.head.label for rule in rules}
     made: list[tuple[list[NormalRule], list[Choice]]] = []
     whole: list[NormalRule] = []
     for component in _components(rules):
@@ -48,8 +50,8 @@ def partition_rules(rules: Sequence[NormalRule], plain: Collection[str]) -> tupl
     merged = _merge_units(made)
     if len(merged) > _MANY_UNITS:
         merged = _merge_disjoint_units(merged)
-    units = [_unit(members, choices) for members, choices in merged]
-    return tuple(units) + ((_unit(whole, []),) if whole else ())
+    units = [_unit(members, choices, derived) for members, choices in merged]
+    return tuple(units) + ((_unit(whole, [], derived),) if whole else ())
 
 
 def describe_units(units: Iterable[RuleUnit], unkeyed: str = "in one task") -> list[str]:
@@ -65,11 +67,10 @@ def describe_units(units: Iterable[RuleUnit], unkeyed: str = "in one task") -> l
     return lines
 
 
-def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice]) -> RuleUnit:
+def _unit(rules: Iterable[NormalRule], choices: Sequence[Choice], derived: Collection[str]) -> RuleUnit:
     members = list(rules)
-    labels = (
-        None if any(map(_reads_all, members)) else frozenset(use.label for rule in members for use in label_uses(rule))
-    )
+    read = frozenset(use.label for rule in members for use in label_uses(rule))
+    labels = None if any(_reads_all(rule, derived) for rule in members) else read
     chosen: list[Choice] = []
     for choice in choices:  # two variables in one attribute of some label say no more than one
         if all(attribute != other[label] for other in chosen for label, attribute in choice.items()):
@@ -98,7 +99,7 @@ def _derived_labels(rule: NormalRule, derived: Collection[str]) -> set[str]:
 
 def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collection[str]) -> list[Choice]:
     """The keys that the rule can go by: for each variable, attributes of its literals and its head."""
-    if not rule.events or _reads_all(rule):
+    if not rule.events or any(isinstance(each, CelPattern | PeriodicTimer) for each in (*rule.events, *rule.timers)):
         return []
     derived = {other.head.label for other in component}
     literals = [query.term for query in (*rule.events, *rule.collects, *rule.negations)]
@@ -119,9 +120,11 @@ def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collectio
     return found
 
 
-def _reads_all(rule: NormalRule) -> bool:
-    """Whether events of any label and key matter: to a pattern, and to how long a periodic timer goes on."""
-    return any(isinstance(each, CelPattern | PeriodicTimer) for each in (*rule.events, *rule.timers))
+def _reads_all(rule: NormalRule, derived: Collection[str]) -> bool:
+    """Whether events of any label matter: to a pattern, and to how long a periodic timer goes on."""
+    patterns = (each for each in rule.events if isinstance(each, CelPattern))
+    over_all = any(not read_labels(each.query, each.language, derived) for each in patterns)
+    return over_all or any(isinstance(each, PeriodicTimer) for each in rule.timers)
 
 
 def _bound(term: Element, plain: Collection[str] | None) -> list[tuple[str, str]]:

@@ -24,7 +24,7 @@ def plan_beside(plan: RulePlan, program: Ruleset, since: int) -> tuple[RulePlan,
     literals = (each for rule in rules for each in (*rule.events, *rule.timers))
     if any(isinstance(each, CelPattern | PeriodicTimer) for each in literals):
         return None
-    if derived & (plan.strata.heights.keys() | plan.strata.incoming.keys()):
+    if derived & (plan.strata.heights.keys() | plan.strata.read):
         return None
     known = plan.strata
     part = plan_rules(rules, plan.longest, lambda rule: since, plan)

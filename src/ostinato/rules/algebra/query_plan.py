@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -79,14 +79,16 @@ def plan_rules(
     def lasts(stream: Stream) -> float:
         if isinstance(stream, CelStream):
             window = parse_pattern(stream.query, stream.language).window
-            return longest + window.amount if window is not None and window.kind == "time" else inf
+            events = max((durations.get(label, longest) for label in stream.labels), default=longest)
+            return events + window.amount if window is not None and window.kind == "time" else inf
         if isinstance(stream, PeriodicStream):
             return stream.nanoseconds if stream.kind == "tumbling" else 0
         return durations.get(stream, longest)
 
+    derived = strata.derived | (beside.strata.derived if beside is not None else frozenset())
     translated: list[TranslatedRule] = []
     for group in strata.groups:
-        made = [_translate_rule(rule, lasts, since(rule)) for rule in group.rules]
+        made = [_translate_rule(rule, lasts, since(rule), derived) for rule in group.rules]
         translated += made
         for each in made:
             label, merge = each.rule.head.label, each.node.input
@@ -99,8 +101,10 @@ def plan_rules(
     return RulePlan(strata, tuple(translated), plan, temporal_relevance(plan), longest, durations, outputs)
 
 
-def _translate_rule(rule: NormalRule, lasts: Callable[[Stream], float], since: int) -> TranslatedRule:
-    node = translate(rule, since)
+def _translate_rule(
+    rule: NormalRule, lasts: Callable[[Stream], float], since: int, derived: Collection[str]
+) -> TranslatedRule:
+    node = translate(rule, since, derived)
     bounds = DifferenceBounds(node, rule.where, lasts)
     _check_end(rule, node, bounds)
     rewritten = annotate_joins(push_projections(push_selections(push_antijoins(node))), bounds)

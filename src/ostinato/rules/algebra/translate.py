@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from ostinato.core.expressions import variables
 from ostinato.rules.algebra import nodes as cera
+from ostinato.rules.plan.embedded_cel import read_labels
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.grouping import aggregates_of, goes_by_time, is_on_group
 from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, PeriodicTimer, RelativeTimer, While
@@ -15,13 +16,13 @@ from ostinato.rules.syntax.variables import used_times
 _ANY_TIME = n.Element("timer")
 
 
-def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
-    """Q := C^X[h](µ[[begin, end] ← j1 ⊔ … ⊔ jl](σ[c1 ∧ … ∧ ck](Bn)))."""
+def translate(rule: NormalRule, since: int = 0, derived: Collection[str] = ()) -> cera.Construct:
+    """Q := C^X[h](µ[[begin, end] ← j1 ⊔ … ⊔ jl](σ[c1 ∧ … ∧ ck](Bn))). `derived` are the labels that rules derive."""
     fresh = _fresh_names(rule)
     node: cera.Node | None = None
     traced: list[tuple[str, frozenset[str]]] = []
     for query in _order_by_shared_variables(rule.events):
-        match = replace(event_match(query), since=since)
+        match = replace(_event_match(query, derived), since=since)
         traced.append((match.ident, frozenset(match.schema.data)))
         node = match if node is None else cera.Join(node, match)
     for timer in rule.timers:
@@ -59,9 +60,10 @@ def translate(rule: NormalRule, since: int = 0) -> cera.Construct:
     return cera.Construct(rule.head, merge, tuple(traced), tuple(collected), having)
 
 
-def event_match(query: EventQuery | CelPattern) -> cera.Match:
+def _event_match(query: EventQuery | CelPattern, derived: Collection[str] = ()) -> cera.Match:
     if isinstance(query, CelPattern):
-        return cera.Match(query.ident, query.term, cera.CelStream(query.query, query.language))
+        read = read_labels(query.query, query.language, derived)
+        return cera.Match(query.ident, query.term, cera.CelStream(query.query, query.language, read))
     return cera.Match(query.ident, query.term, query.term.label, query.bound)
 
 
@@ -79,11 +81,11 @@ def _order_by_shared_variables(events: Iterable[EventQuery | CelPattern]) -> lis
     ordered: list[EventQuery | CelPattern] = []
     known: set[str] = set()
     while left:
-        linked = (query for query in left if known & set(event_match(query).schema.data))
+        linked = (query for query in left if known & set(_event_match(query).schema.data))
         query = next(linked, left[0])
         left.remove(query)
         ordered.append(query)
-        known |= set(event_match(query).schema.data)
+        known |= set(_event_match(query).schema.data)
     return ordered
 
 

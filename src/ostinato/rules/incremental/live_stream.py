@@ -160,7 +160,7 @@ class LiveStream:
         limits = binding.program.sql.plan.outputs.limits
         shown = {} if self._limiter is None else self._limiter.shown
         self._limiter = RateLimiter(limits, binding.program.columns.times, shown) if limits or shown else None
-        self._quick = None if steps.engines else QuickReader.of(binding, steps.live, self.options)
+        self._quick = None if steps.reads_all else QuickReader.of(binding, steps.live, self.options)
 
     def is_late(self, begins: Int64, ends: Int64) -> npt.NDArray[np.bool_]:
         """Which events of these ticks come too late, or last too long."""

@@ -52,7 +52,7 @@ def _migrate_events(after: StepEvaluator, before: StepEvaluator) -> None:
     read_waiting_terms(made, new, rows, old)
     after.live.room(len(made))[:] = made
     after.live.wait(len(made))
-    if before.unseen is not None:
+    if before.unseen is not None and after.over_all:
         after.unseen = widen_events(before.unseen, before.program.incoming, after.program.incoming)
 
 

@@ -29,6 +29,7 @@ from ostinato.rules.incremental.matches import (
     match_flat,
     reads_fields,
 )
+from ostinato.rules.incremental.pattern_deltas import write_pattern
 from ostinato.rules.incremental.planned_points import PointPlanner
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.constant_comparisons import as_constant_comparison
@@ -64,6 +65,8 @@ class DeltaPlanner(PointPlanner):
         found = self.types.match_plans[point.name]
         attributes = self.types.attributes[node.stream]
         if not isinstance(node.stream, str):
+            if isinstance(node.stream, cera.CelStream) and node.stream.labels and node.stream not in self.sources:
+                write_pattern(self, node.stream)
             self._match_derived(point, node, self.source_point(node.stream), attributes.types)
             return
         label, incoming = self.events.label(node.stream), self.events.incoming
@@ -86,15 +89,6 @@ class DeltaPlanner(PointPlanner):
         if node.stream in self.types.derived:
             derived = self.types.derived[node.stream]
             self._match_derived(point, node, self.derived_point(node.stream), derived)
-
-    def source_point(self, stream: cera.Source) -> PointPlan:
-        """The events of a source that is not what comes in or is derived."""
-        if stream not in self.sources:
-            kinds = self.types.attributes[stream].types
-            point = self.scratch(("begin", "end", *kinds), (pa.int64(), pa.int64(), *kinds.values()))
-            point.waits, point.ends = True, (1,)  # each until the step that it ends in
-            self.sources[stream] = point
-        return self.sources[stream]
 
     def _match_derived(self, point: PointPlan, node: cera.Match, source: PointPlan, kinds: Mapping[str, Kind]) -> None:
         found = self.types.match_plans[point.name]

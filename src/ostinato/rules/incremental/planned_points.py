@@ -12,6 +12,7 @@ from ostinato.rules.incremental.delta_query import DeltaQuery, Frame, Host, Poin
 from ostinato.rules.incremental.event_rows import EventRows
 from ostinato.rules.incremental.expressions import extreme
 from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.live_patterns import LivePatterns
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.kinds import REF, Kind
 from ostinato.rules.relational.sql_program import SqlProgram
@@ -24,6 +25,7 @@ class PointPlanner:
     events: EventRows
     interned: Interned
     max_rounds: int
+    patterns: LivePatterns
     points: list[PointPlan] = field(default_factory=list)
     deltas: list[DeltaQuery] = field(default_factory=list)
     fixed: list[tuple[PointPlan, int, int]] = field(default_factory=list)  # tuples that are there from the start
@@ -80,6 +82,16 @@ class PointPlanner:
         point = PointPlan(f"#{len(self.points)}", tuple(names), tuple(kinds), since=self.since)
         self.points.append(point)
         return point
+
+    def source_point(self, stream: cera.Source) -> PointPlan:
+        """The events of a source that is not what comes in or is derived."""
+        if stream not in self.sources:
+            kinds = self.types.attributes[stream].types
+            point = self.scratch(("begin", "end", *kinds), (pa.int64(), pa.int64(), *kinds.values()))
+            if not (isinstance(stream, cera.CelStream) and stream.labels):
+                point.waits, point.ends = True, (1,)  # each until the step that it ends in
+            self.sources[stream] = point
+        return self.sources[stream]
 
     def derived_point(self, label: str) -> PointPlan:
         """The events of a label that rules derive."""

@@ -32,11 +32,6 @@ def _saved_name(stream: CelStream) -> str:
     return prefix + stream.query
 
 
-def _saved_pattern(name: str) -> CelStream | None:
-    found = ((prefix, language) for prefix, language in _PATTERNS.items() if name.startswith(prefix))
-    return next((CelStream(name.removeprefix(prefix), language) for prefix, language in found), None)
-
-
 def save_state(
     steps: StepEvaluator, now: int
 ) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]], dict[str, pa.Table]]:
@@ -68,9 +63,8 @@ def save_state(
 
 
 def load_state(steps: StepEvaluator, saved: Snapshot, now: int) -> None:
-    patterns = {
-        stream: array.tobytes() for name, array in saved.arrays.items() if (stream := _saved_pattern(name)) is not None
-    }
+    names = {stream: _saved_name(stream) for stream in steps.engines}
+    patterns = {stream: saved.arrays[name].tobytes() for stream, name in names.items() if name in saved.arrays}
     if "values" not in saved.tables:
         steps.interned.with_null(lambda: _load_tables(steps, saved, patterns, now))
         return

@@ -17,6 +17,7 @@ from ostinato.rules.incremental.event_rows import END, EventRows, read_waiting_t
 from ostinato.rules.incremental.heads import write_deltas
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.kept_windows import clear_windows, renew_windows
+from ostinato.rules.incremental.live_patterns import LivePatterns
 from ostinato.rules.incremental.null_code import NullTakenError
 from ostinato.rules.incremental.operators import DeltaPlanner
 from ostinato.rules.incremental.recode import carry_columns
@@ -45,11 +46,11 @@ class TooManyRoundsError(Exception):
 class LiveProgram:
     """Points and delta queries of a program. `events` are the rows that wait for time, or are being read."""
 
-    def __init__(self, program: SqlProgram, interned: Interned, max_rounds: int) -> None:
+    def __init__(self, program: SqlProgram, interned: Interned, max_rounds: int, patterns: LivePatterns) -> None:
         prefetch(*_KERNELS)
-        self.interned = interned
+        self.interned, self.patterns = interned, patterns
         self.events = EventRows(program.incoming, interned)
-        self.planner = DeltaPlanner(self.events, interned, max_rounds)
+        self.planner = DeltaPlanner(self.events, interned, max_rounds, patterns)
         write_deltas(self.planner, program)
         self._set_constants_apart()
         self.linker = Linker(self.planner)
@@ -178,6 +179,7 @@ class LiveProgram:
         self.state.deltas[delta.number, k.DONE] = count
         assert delta.host is not None
         if done < count:
+            self.patterns.done = self.now
             self.add(delta.host.target, delta.host(source.rows[done:count].copy()))
 
     def add(self, point: PointPlan, rows: Int64) -> None:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.errors import Limit, LimitError, Message
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.rules.algebra.nodes import CelStream
-from ostinato.rules.incremental.codes import encode_column
 from ostinato.rules.incremental.event_rows import END
 from ostinato.rules.incremental.interned import Interned
+from ostinato.rules.incremental.live_patterns import LivePatterns
 from ostinato.rules.incremental.periodic import PeriodicTimers
 from ostinato.rules.incremental.state import LiveProgram, TooManyRoundsError
 from ostinato.rules.limits import RuleLimits
@@ -28,9 +27,11 @@ class StepEvaluator:
     def __init__(self, bound: BoundProgram, limits: RuleLimits, interned: Interned | None = None) -> None:
         self.bound, self.program, self.limits = bound, bound.sql, limits
         self.interned = interned or Interned()
-        self.live = LiveProgram(self.program, self.interned, limits.rounds)
-        self.engines = {stream: pattern.engine() for stream, pattern in bound.patterns.items()}
-        self.reads_all = bool(self.engines)  # a pattern may read events of any label
+        self.patterns = LivePatterns(bound.patterns, self.interned)
+        self.engines = self.patterns.engines
+        self.live = LiveProgram(self.program, self.interned, limits.rounds, self.patterns)
+        self.over_all = self.patterns.over_all
+        self.reads_all = bool(self.over_all)  # a pattern reads events of any label
         self.periodic = PeriodicTimers(bound.periods, limits)
         self.unseen: pa.Table | None = None  # the events that wait, for patterns
 
@@ -52,7 +53,7 @@ class StepEvaluator:
         rows = self.live.room(len(events))
         rows[:] = self.interned.with_null(lambda: self.live.events.encode(events))
         self.live.wait(len(events))
-        if self.engines:
+        if self.over_all:
             self.unseen = events if self.unseen is None else pa.concat_tables([self.unseen, events])
         return rows
 
@@ -69,7 +70,7 @@ class StepEvaluator:
     @property
     def reads_columns(self) -> bool:
         """Whether no event is needed as a whole."""
-        return not self.engines and not self.live.events.readers and self.bound.columns.document is None
+        return not self.over_all and not self.live.events.readers and self.bound.columns.document is None
 
     @property
     def waiting(self) -> Int64:
@@ -82,7 +83,7 @@ class StepEvaluator:
         if self.periodic.periods:
             for stream, times in self.periodic.until(now, self.live.now, self.waiting[:, END]):
                 self.live.add_times(self.live.planner.source_point(stream), times)
-        if self.engines:
+        if self.over_all:
             self._match_patterns(now)
         try:
             self.live.advance(now)
@@ -113,28 +114,19 @@ class StepEvaluator:
         return not self.engines
 
     def _match_patterns(self, now: int) -> None:
-        """Let the matches of CEL queries that end up to `now` wait for their step."""
+        """Let the matches over all that comes in that end up to `now` wait for their step."""
         assert self.unseen is not None, "an engine begins with a table without events"
         ends = self.unseen["end"].to_numpy()
         events, self.unseen = self.unseen.filter(pa.array(ends <= now)), self.unseen.filter(pa.array(ends > now))
-        for stream, engine in self.engines.items():
-            matches = self.bound.patterns[stream].matches(engine, events, now)
-            rows = self.interned.with_null(partial(self._encode_matches, stream, matches))
+        for stream in self.over_all:
+            found = self.patterns.read(stream, events, now)
+            rows = self.interned.with_null(partial(self.patterns.encode, stream, found))
             self.live.add(self.live.planner.source_point(stream), rows)
-
-    def _encode_matches(self, stream: CelStream, matches: pa.Table) -> Int64:
-        attributes = self.program.plan_types.attributes[stream]
-        times = [self.interned.check_codes(matches[side].to_numpy()) for side in ("begin", "end")]
-        columns = [
-            encode_column(matches[attributes.columns[name]], kind, self.interned)
-            for name, kind in attributes.types.items()
-        ]
-        return np.stack([*times, *columns], axis=1)
 
     # Saving
 
     def restore(self, points: Mapping[str, Int64], patterns: Mapping[CelStream, bytes], now: int) -> None:
-        self.engines |= {stream: Engine.restore(saved) for stream, saved in patterns.items()}
+        self.engines.update({stream: Engine.restore(saved) for stream, saved in patterns.items()})
         self.live.restore(dict(points), now)
 
     def earliest(self) -> int | None:

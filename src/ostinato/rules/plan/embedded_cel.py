@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 
-from ostinato.core.expressions import NOWHERE, Call, Variable, variables
+from ostinato.core.events import DEFAULT_TYPE
+from ostinato.core.expressions import NOWHERE, Attribute, Call, Expr, Literal, Variable, variables, walk
 from ostinato.errors import QueryError, Span, did_you_mean
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
-from ostinato.patterns.syntax.nodes import Event, Formula, Item, Language, Query, bound, rebuild
+from ostinato.patterns.syntax.nodes import (
+    Event,
+    Formula,
+    Item,
+    Language,
+    Query,
+    Segment,
+    bound,
+    event_types,
+    everything,
+    rebuild,
+)
+from ostinato.patterns.syntax.srem.nodes import tests
 from ostinato.rules.syntax.nodes import Bind, CelPattern, ChildQuery, Element, Optional, Position
 
 
@@ -48,6 +62,29 @@ def parse_pattern(text: str, language: Language) -> Query:
     from ostinato.patterns.compile import compile_text
 
     return parse(text) if language == "cel" else compile_text(text, language).query
+
+
+def named_labels(text: str, language: Language) -> frozenset[str]:
+    """The labels that a pattern names: event types of a CEL query, and what an SREM compares `type` with."""
+    formula = parse_pattern(text, language).formula
+    if language == "cel":
+        return frozenset(label for label in event_types(formula) if label is not None)
+    segments = (part for part in everything(formula) if isinstance(part, Segment))
+    return frozenset(label for part in segments for test in tests(part.expression) for label in _compared(test.test))
+
+
+def _compared(test: Expr) -> Iterator[str]:
+    for node in walk(test):
+        parts = node.args if isinstance(node, Call) else ()
+        if any(isinstance(part, Attribute) and part.name == DEFAULT_TYPE for part in parts):
+            yield from (part.value for part in parts if isinstance(part, Literal) and isinstance(part.value, str))
+
+
+def read_labels(text: str, language: Language, derived: Collection[str]) -> tuple[str, ...]:
+    """The labels whose events a pattern reads, where it names one that rules derive; else it reads all that comes in,
+    and these are none."""
+    named = named_labels(text, language)
+    return tuple(sorted(named)) if any(label in derived for label in named) else ()
 
 
 def select_all_variables(text: str) -> str:

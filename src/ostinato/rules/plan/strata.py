@@ -1,9 +1,8 @@
 """Strata: which rules must be complete before which (CERA paper, section 4.2).
 
 A rule comes strictly after those that derive what it negates, what it groups, what its timers are anchored on, and what
-its CEL patterns read (a strategy such as MAX can drop a match when more events come; ANY stands for what comes from
-outside). A cycle through such a step has no meaning and is refused; a cycle without one is recursion, which runs to its
-fixpoint.
+its patterns read: these need events in order, and a strategy such as MAX drops a match when more events come. A cycle
+through such a step has no meaning and is refused; a cycle without one is recursion, which runs to its fixpoint.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ostinato.errors import QueryError, Span
-from ostinato.patterns.syntax.nodes import event_types
-from ostinato.rules.plan.embedded_cel import parse_pattern
+from ostinato.rules.plan.embedded_cel import named_labels
 from ostinato.rules.syntax.grouping import groups_bindings
 from ostinato.rules.syntax.nodes import CelPattern, NormalRule, RelativeTimer
 
@@ -49,12 +47,14 @@ class Strata:
 
 @dataclass(frozen=True)
 class LabelUse:
-    """A rule reads events of a label. `strict` says why those must be complete first; `word` shows it in a cycle."""
+    """A rule reads events of a label. `strict` says why those must be complete first; `word` shows it in a cycle;
+    `if_derived`: it reads them only where a rule derives them."""
 
     label: str
     span: Span
     strict: str | None = None
     word: str = ""
+    if_derived: bool = False
 
 
 _GROUPING = ("grouping", "all ")
@@ -68,9 +68,10 @@ def label_uses(rule: NormalRule) -> Iterator[LabelUse]:
     anchors = _anchors(rule)
     for event in rule.events:
         if isinstance(event, CelPattern):
-            types = event_types(parse_pattern(event.query, event.language).formula)
-            for label in sorted(label for label in types if label is not None):
-                yield LabelUse(label, event.query_span, _PATTERN, "pattern over ")
+            # What an SREM compares `type` with may be the label of no event at all.
+            is_test = event.language == "srem"
+            for label in sorted(named_labels(event.query, event.language)):
+                yield LabelUse(label, event.query_span, _PATTERN, "pattern over ", is_test)
         else:
             yield LabelUse(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))
     for collect in rule.collects:
@@ -118,21 +119,9 @@ def stratify(rules: Sequence[NormalRule], below: Mapping[str, int] | None = None
         recursive = any(maker in members for number in component for maker in edges[number])
         strata[height].append(Group(tuple(rules[number] for number in component), recursive))
 
-    for rule, found in zip(rules, reads, strict=True):
-        for use in found:
-            if use.strict == _PATTERN and use.label in makers:
-                maker = rules[makers[use.label][0]]
-                raise QueryError(
-                    f"the pattern of rule {rule.number} ({rule.head.label}) reads `{use.label}`, which rule "
-                    f"{maker.number} derives: patterns read events that come in",
-                    span=use.span,
-                    fix="let rules do what the pattern does with derived events",
-                )
     incoming: dict[str, Span] = {}
     for use in (use for found in reads for use in found):
-        if use.label not in makers and use.label not in known:
-            incoming.setdefault(use.label, use.span)
-        if use.label not in makers and use.label not in known:
+        if not use.if_derived and use.label not in makers and use.label not in known:
             incoming.setdefault(use.label, use.span)
     heights = {label: max(level[number] for number in found) for label, found in makers.items()}
     read = frozenset(use.label for found in reads for use in found)

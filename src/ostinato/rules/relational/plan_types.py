@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from ostinato.core.types import check_expression
 from ostinato.errors import QueryError, Span
+from ostinato.patterns.plan.required_columns import required_columns
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.query_plan import RulePlan
+from ostinato.rules.plan.embedded_cel import parse_pattern
 from ostinato.rules.relational.head_types import HeadColumn, head_columns, with_aggregate_kinds
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, common_type, null_as_text, type_family
 from ostinato.rules.relational.match_plan import MatchPlan, plan_match
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import Combined, Condition, Data, Formula
+
+# What the events of a source hold; the attributes are those that a pattern over some labels reads.
+SourceAttributes = Callable[[cera.Source, Attributes | None], Attributes]
 
 
 @dataclass
@@ -28,11 +33,12 @@ class PlanTypes:
     head_columns: dict[str, list[HeadColumn]] = field(default_factory=dict)  # by the definition of the rule
     derived: dict[str, dict[str, Kind]] = field(default_factory=dict)  # label -> attributes
     moment: Kind = None  # of the times of events as values
+    inputs: dict[cera.Stream, Attributes] = field(default_factory=dict)  # what each pattern over some labels reads
 
     def copy(self) -> PlanTypes:
         """The same types, to which others may come."""
         tables = dict(self.attributes), dict(self.match_plans), dict(self.kinds), dict(self.head_columns)
-        return PlanTypes(*tables, dict(self.derived), self.moment)
+        return PlanTypes(*tables, dict(self.derived), self.moment, dict(self.inputs))
 
     def of_plan(self, plan: RulePlan) -> PlanTypes:
         """The types of a plan that has lost rules."""
@@ -73,12 +79,12 @@ class PlanTypes:
 def infer_types(
     plan: RulePlan,
     incoming: Attributes,
-    sources: Mapping[cera.Source, Attributes],
+    sources: SourceAttributes,
     moment: Kind,
     beside: PlanTypes | None = None,
 ) -> PlanTypes:
-    """`sources`: what the events of other sources hold; `moment`: what the times of events are as values; `beside`:
-    the types of rules which read nothing of these, and are among the types that are found.
+    """`moment`: what the times of events are as values; `beside`: the types of rules which read nothing of these, and
+    are among the types that are found.
 
     Raises QueryError where a rule cannot fit the events.
     """
@@ -93,6 +99,9 @@ def infer_types(
         for definition in waiting:
             node = definition.node
             if patient and isinstance(node, cera.Match) and node.stream in recursive - types.derived.keys():
+                later.append(definition)
+                continue
+            if _reads_derived_by(node, later):
                 later.append(definition)
                 continue
             try:
@@ -119,13 +128,15 @@ def _infer_definition(
     types: PlanTypes,
     definition: cera.Definition,
     incoming: Attributes,
-    sources: Mapping[cera.Source, Attributes],
+    sources: SourceAttributes,
     named: frozenset[str],
 ) -> None:
     node = definition.node
     if isinstance(node, cera.Match):
         if not isinstance(node.stream, str):
-            attributes = sources[node.stream]
+            if isinstance(node.stream, cera.CelStream) and node.stream.labels:
+                types.inputs[node.stream] = _pattern_input(types, node.stream, incoming, node.term.span)
+            attributes = sources(node.stream, types.inputs.get(node.stream))
         else:
             attributes = _label_attributes(types, node.stream, incoming, node.term.span)
         found = plan_match(node, attributes, named=definition.name in named)
@@ -177,6 +188,27 @@ def _label_attributes(types: PlanTypes, label: str, incoming: Attributes, span: 
     for name, kind in incoming.types.items():
         kinds[name] = _unify_kinds(name, kinds[name], kind, span) if name in kinds else kind
     return Attributes.of(kinds)
+
+
+def _reads_derived_by(node: cera.Node, definitions: Collection[cera.Definition]) -> bool:
+    """Whether it is a pattern over labels that some of the definitions derive."""
+    if not isinstance(node, cera.Match) or not isinstance(node.stream, cera.CelStream):
+        return False
+    made = (each.node.head.label for each in definitions if isinstance(each.node, cera.Construct))
+    return any(label in node.stream.labels for label in made)
+
+
+def _pattern_input(types: PlanTypes, stream: cera.CelStream, incoming: Attributes, span: Span) -> Attributes:
+    """The attributes that a pattern reads of the events of its labels; what has no type is text, as in answers."""
+    names = required_columns(parse_pattern(stream.query, stream.language))
+    found: dict[str, Kind] = {}
+    of_incoming = {name: kind for name, kind in incoming.types.items() if kind is not TERM}
+    for kinds in (of_incoming, *(types.derived[label] for label in stream.labels if label in types.derived)):
+        for name, kind in kinds.items():
+            if names is None or name in names:
+                shown = pa.string() if kind is TERM else kind
+                found[name] = _unify_kinds(name, found.get(name, shown), shown, span)
+    return Attributes.of(dict(sorted(found.items())))
 
 
 def _unify_kinds(name: str, left: Kind, right: Kind, span: Span) -> Kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -11,7 +11,7 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.rules.algebra.nodes import Construct, Definition, Match, Point, Source, walk
+from ostinato.rules.algebra.nodes import CelStream, Construct, Definition, Match, Point, Source, walk
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.semi_naive import Rounds, is_finite, plan_rounds
 from ostinato.rules.relational.dialects import Widened
@@ -33,8 +33,9 @@ class RelationStore(Protocol):
     def match(self, name: str, stream: str, found: MatchPlan, attributes: Attributes) -> None:
         """Define `name` as what the matcher of terms finds in the stream."""
 
-    def source(self, name: str, stream: Source) -> None:
-        """Define `name` as a stream of its own: the matches of a CEL query, or the events of a periodic timer."""
+    def source(self, name: str, stream: Source, events: exp.Query | None) -> None:
+        """Define `name` as a stream of its own: the matches of a pattern, or the events of a periodic timer. `events`
+        are those that it reads; None: all that come in."""
 
     def count(self, name: str) -> int: ...
 
@@ -123,6 +124,24 @@ class SqlProgram:
             else source
         )
 
+    def pattern_query(self, stream: CelStream, made: Container[str]) -> exp.Query | None:
+        """The events that a pattern over some labels reads, of which rules have `made` some; None: it reads all that
+        come in."""
+        arms: list[exp.Query] = []
+        for label in stream.labels:
+            read, of = self.plan_types.inputs[stream], self.incoming
+            coming = self._labelled(label, False, self._columns(read, of.types, of.columns)).from_(table(INCOMING))
+            arms.append(coming.where(exp.EQ(this=column("#label"), expression=exp.Literal.string(label))))
+            if label in made:
+                kinds = self.plan_types.derived[label]
+                shown = self._columns(read, kinds, Attributes.of(kinds).columns)
+                arms.append(self._labelled(label, True, shown).from_(table(derived_table(label))))
+        return exp.union(*arms, distinct=False) if arms else None
+
+    def _labelled(self, label: str, derived: bool, shown: list[Sql]) -> exp.Select:
+        roles = [exp.alias_(constant(label), "#label", quoted=True), *_times()]
+        return exp.select(*roles, exp.alias_(constant(derived), "#derived", quoted=True), *shown)
+
     def derived_as_stream(self, label: str, among: str) -> exp.Select:
         """The events of a label that rules derive, in the columns of its stream; `among` is the table of them."""
         made = self.plan_types.derived[label]
@@ -137,6 +156,8 @@ class SqlProgram:
                 value = exp.cast(value, sql_type(kind))
             elif kind is TERM:
                 value = tag_sql(value, types[name])
+            elif types[name] is TERM:
+                value = display_text(value)
             elif types[name] != kind:
                 value = _converted(value, types[name], kind)
             shown.append(exp.alias_(value, wanted.columns[name], quoted=True))
@@ -197,7 +218,8 @@ def define(program: SqlProgram, store: RelationStore, definition: Definition, ma
         return
     if isinstance(node, Match):
         if not isinstance(node.stream, str):
-            store.source(stream_table(node.stream), node.stream)
+            own = program.pattern_query(node.stream, made) if isinstance(node.stream, CelStream) else None
+            store.source(stream_table(node.stream), node.stream, own)
         else:
             derived = node.stream in made
             store.define(stream_table(node.stream), program.stream_query(node.stream, derived=derived), kept=False)

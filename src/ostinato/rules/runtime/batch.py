@@ -31,7 +31,11 @@ def detect_table(
     events = bound.columns.read(rows)
     most = limits or RuleLimits()
     connection = connect(threads, alone=bool(functions))
-    store = DuckDBStore(connection, generator.names, lambda stream: bound.source_events(stream, events, most))
+    store = DuckDBStore(
+        connection,
+        generator.names,
+        lambda stream, own: bound.source_events(stream, events if own is None else own, most),
+    )
     store.provide(INCOMING, events)
     store.provide_functions(functions or {})
     try:

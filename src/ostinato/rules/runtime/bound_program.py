@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from ostinato.core.events import DEFAULT_TYPE
 from ostinato.errors import QueryError
 from ostinato.rules.algebra.nodes import CelStream, Match, PeriodicStream, Source
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
@@ -37,7 +38,7 @@ class BoundProgram:
     periods: Mapping[PeriodicStream, Periods]
 
     def source_events(self, stream: Source, events: pa.Table, limits: RuleLimits) -> pa.Table:
-        """All events of a source, over a whole stream."""
+        """All events of a source, over a whole stream; `events` are those that it reads."""
         if isinstance(stream, CelStream):
             return self.patterns[stream].match_all(events)
         return self.periods[stream].of_events(events, limits)
@@ -92,15 +93,17 @@ def bind_program(
         plan = plan_program(program, longest, since)
     ticks = columns.times.ticks_per_second
     try:
-        sources = _sources(plan)
-        patterns = {
-            each: PatternStream(each.query, columns.attributes, ticks, each.language, columns.type)
-            for each in sources
-            if isinstance(each, CelStream)
-        }
+        sources, patterns = _sources(plan), dict[CelStream, PatternStream]()
+
+        def attributes_of(stream: Source, read: Attributes | None) -> Attributes:
+            if not isinstance(stream, CelStream):
+                return Attributes.of({})
+            if stream not in patterns:
+                patterns[stream] = _pattern(stream, read, columns)
+            return patterns[stream].attributes
+
         moment = columns.times.answer_type(whole=in_whole_seconds(plan))
-        found = {each: patterns[each].attributes if each in patterns else Attributes.of({}) for each in sources}
-        types = infer_types(plan, columns.attributes, found, moment)
+        types = infer_types(plan, columns.attributes, attributes_of, moment)
         definitions = {each.name: each.node for each in plan.query_plan.definitions}
         generator = SqlGenerator(types, ticks, definitions, near=near)
         generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)
@@ -112,6 +115,13 @@ def bind_program(
         each: Periods(each, each.nanoseconds * ticks // SECOND) for each in sources if isinstance(each, PeriodicStream)
     }
     return BoundProgram(sql, columns, in_whole_seconds(plan), patterns, periods)
+
+
+def _pattern(stream: CelStream, read: Attributes | None, columns: IncomingColumns) -> PatternStream:
+    ticks = columns.times.ticks_per_second
+    if read is None:
+        return PatternStream(stream.query, columns.attributes, ticks, stream.language, columns.type)
+    return PatternStream(stream.query, read, ticks, stream.language, DEFAULT_TYPE, over_labels=True)
 
 
 def _sources(plan: RulePlan) -> list[Source]:

@@ -45,7 +45,7 @@ class DuckDBStore:
         self,
         connection: duckdb.DuckDBPyConnection,
         names: ColumnNames,
-        sources: Callable[[Source], pa.Table] | None = None,
+        sources: Callable[[Source, pa.Table | None], pa.Table] | None = None,
     ) -> None:
         self.connection, self.names, self._sources = connection, names, sources
         self._held: dict[str, pa.Table] = {}
@@ -70,9 +70,10 @@ class DuckDBStore:
         events = self.arrow(f"SELECT * FROM {quote_identifier(stream)}")
         self.provide(name, TermMatcher(found, attributes, self.names)(events))
 
-    def source(self, name: str, stream: Source) -> None:
+    def source(self, name: str, stream: Source, events: exp.Query | None) -> None:
         assert self._sources is not None
-        self.provide(name, self._sources(stream))
+        own = None if events is None else self.arrow(write_sql(events, "duckdb"))
+        self.provide(name, self._sources(stream, own))
 
     def count(self, name: str) -> int:
         return int(self.run(f"SELECT count(*) FROM {quote_identifier(name)}")[0][0])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from ostinato.rules.algebra.nodes import Source
 from ostinato.rules.algebra.plan_changes import plan_beside, plan_without
 from ostinato.rules.algebra.query_plan import RulePlan
+from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.operators import SqlGenerator
 from ostinato.rules.relational.plan_types import PlanTypes, infer_types
@@ -38,7 +40,7 @@ def bind_beside(
         return None
     if bound.whole_seconds and not in_whole_seconds(part):
         return None  # times of answers are of another type
-    types = infer_types(part, columns.attributes, {}, known.plan_types.moment, known.plan_types)
+    types = infer_types(part, columns.attributes, _no_source, known.plan_types.moment, known.plan_types)
     made = _changed(replace(bound, columns=columns), whole, types)
     made.sql.generator.check_timers(timer for each in part.translated for timer in each.rule.timers)
     return made, replace(made.sql, plan=part)
@@ -59,6 +61,10 @@ def _changed(bound: BoundProgram, plan: RulePlan, types: PlanTypes) -> BoundProg
     sql = SqlProgram(plan, types, generator, bound.columns.attributes)
     assert sql.output is not None  # whether the columns of all labels go together
     return replace(bound, sql=sql)
+
+
+def _no_source(stream: Source, _: Attributes | None) -> Attributes:
+    raise AssertionError(f"what is planned beside a program has no source {stream}")
 
 
 def _reads_by_name(found: MatchPlan) -> bool:

@@ -46,6 +46,8 @@ class RequiredColumns:
                 continue
             if isinstance(node.stream, CelStream):
                 names = required_attributes(compile_text(node.stream.query, node.stream.language).query)
+                of_labels = [derived.get(label, set()) for label in node.stream.labels]
+                names = {name for name in names if not of_labels or not all(name in each for each in of_labels)}
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
             elif isinstance(node.stream, str):
                 known = derived.get(node.stream, set())

@@ -36,14 +36,14 @@ __all__ = ["IntervalEvent", "derived_events", "fixpoint"]
 
 Strata = Sequence[Sequence[n.NormalRule]]  # P_1, …, P_n
 Trace = Mapping[str, IntervalEvent]  # τ
-Patterns = Callable[[n.CelPattern], Iterable[IntervalEvent]]
+Patterns = Callable[[n.CelPattern, frozenset[IntervalEvent]], Iterable[IntervalEvent]]  # their matches over all events
 Found = Sequence[tuple[IntervalEvent, Substitution]]  # events that a query term simulates into, with each substitution
 
 SECOND = 1_000_000_000
 _TIMER = DataTerm("timer")
 
 
-def _no_patterns(query: n.CelPattern) -> Iterable[IntervalEvent]:
+def _no_patterns(query: n.CelPattern, _: frozenset[IntervalEvent]) -> Iterable[IntervalEvent]:
     raise DataError("a rule with a cel pattern needs its matches", fix=f"say what `{query.query}` matches")
 
 
@@ -205,7 +205,7 @@ class _Consequences:
 
     def _matching(self, query: n.EventQuery | n.CelPattern) -> Found:
         if isinstance(query, n.CelPattern):
-            return self._found(query.term, None, self.patterns(query))
+            return self._found(query.term, None, self.patterns(query, self.happening))
         return self._found(query.term, query.bound)
 
     def _times(self, timer: n.Timer, trace: Trace) -> list[tuple[int, int]]:

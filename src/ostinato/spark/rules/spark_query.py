@@ -75,12 +75,12 @@ class SparkStore:
         made = self._made[self._latest[stream]]
         self.provide(name, match_terms(self._frame(made), found, attributes, self._names), made.weight)
 
-    def source(self, name: str, stream: Source) -> None:
-        events = self._frame(self._made[self._latest[INCOMING]])
+    def source(self, name: str, stream: Source, events: exp.Query | None) -> None:
+        read = self._frame(self._made[self._latest[INCOMING]] if events is None else self._relation(events))
         if isinstance(stream, CelStream):
-            self.provide(name, pattern_matches(events, self.bound.patterns[stream]))
+            self.provide(name, pattern_matches(read, self.bound.patterns[stream]))
         else:
-            self.provide(name, periodic_times(events, self.bound.periods[stream]))
+            self.provide(name, periodic_times(read, self.bound.periods[stream]))
 
     def count(self, name: str) -> int:
         """Also keeps the relation: the next round reads it, and compares with it what it makes."""

@@ -123,14 +123,13 @@ class PeriodTask:
 
 @dataclass(frozen=True)
 class EmbeddedPatternTask:
-    """All matches of a CEL pattern, in a task that is given all events."""
+    """All matches of a pattern, in a task that is given all events that it reads."""
 
     pattern: PatternStream
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        types = {LABEL: pa.string(), "begin": pa.int64(), "end": pa.int64()}
         attributes = self.pattern.incoming
-        types |= {attributes.columns[name]: kind or pa.string() for name, kind in attributes.types.items()}
-        schema = pa.schema(types)
+        columns = {attributes.columns[name]: kind or pa.string() for name, kind in attributes.types.items()}
+        schema = pa.schema(self.pattern.roles | columns)
         events = [pa.Table.from_batches([batch]).select(schema.names).cast(schema) for batch in batches]
         yield from self.pattern.match_all(pa.concat_tables([schema.empty_table(), *events])).to_batches()

@@ -111,6 +111,11 @@ def test_positive_recursion() -> None:
             "through a timer: a <- timer on a",
             "event i: a {{ }}",
         ),
+        (
+            ("b { } ON event i: a {{ }}", """a { } ON event p: srem "[type = 'b'] . [type != 'c']" """),
+            "rule 2 (a) depends on its own result through a pattern: a <- pattern over b <- a",
+            """"[type = 'b'] . [type != 'c']\"""",
+        ),
         (('a { } ON event p: cel "T AS x ; a AS y"',), "through a pattern: a <- pattern over a", '"T AS x ; a AS y"'),
         (
             (
@@ -141,6 +146,14 @@ def test_many_rules_in_a_chain_and_in_a_circle() -> None:
     assert (len(group.rules), group.recursive) == (2_001, True)
 
 
-def test_patterns_read_what_comes_in() -> None:
-    with pytest.raises(QueryError, match="reads `a`, which rule 2 derives: patterns read events that come in"):
-        strata('b { } ON event p: cel "x AS x ; a AS y"', "a { } ON event i: c {{ }}")
+def test_patterns_come_after_what_they_read() -> None:
+    found = strata('b { } ON event p: cel "x AS x ; a AS y"', "a { } ON event i: c {{ }}")
+    assert shown(found) == [["a"], ["b"]]
+    assert list(found.incoming) == ["x", "c"]
+
+
+def test_an_srem_names_labels_by_their_type() -> None:
+    pattern = "[type = 'a'] -> r . [v > r.v AND type IN ('x', 'c') AND k = 'd']"
+    found = strata(f'b {{ }} ON event p: srem "{pattern}"', "a { } ON event i: c {{ }}", "d { } ON event i: b {{ }}")
+    assert shown(found) == [["a"], ["b", "d"]]
+    assert list(found.incoming) == ["c"]

@@ -265,6 +265,6 @@ def test_patterns() -> None:
         ON event p: cel "SELECT count(b) AS n WHERE a ; (b AS b)+ PARTITION BY k" {{ n {{ var N }} }} END"""
     rows = [row("a", 0, 1, k="x"), row("b", 2, k="x"), row("b", 3, k="y"), row("b", 4, 5, k="x")]
     expected = [(0, 2, '{"d":[1]}'), (0, 5, '{"d":[1]}'), (0, 5, '{"d":[2]}')]
-    assert found(rule, rows, patterns=cel_patterns(rows)) == expected
+    assert found(rule, rows, patterns=cel_patterns(events_of(rows))) == expected
     with pytest.raises(DataError, match="needs its matches"):
         found(rule, rows)
