@@ -37,7 +37,7 @@ from ostinato.cli.options import (
     topic_or_files,
     usage,
 )
-from ostinato.cli.sql import refuse_options, run_sql, run_sql_on_spark
+from ostinato.cli.sql import SqlReading, refuse_options, refuse_spark_options, run_sql, run_sql_on_spark
 from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
@@ -148,18 +148,21 @@ def detect(
         from ostinato.sql.query import SqlQuery
 
         if isinstance(compiled, SqlQuery):
+            from ostinato.sql.limits import SqlLimits
+
             refuse_options(
-                time=time, type=type, kind=kind, order_by=order_by, events=events, identity=identity, count=count,
-                sort=sort, on_error=on_error is not OnError.RAISE, limit_matches=limit_matches,
-                limit_seconds=limit_seconds,
+                time=time, type=type, order_by=order_by, events=events, identity=identity, sort=sort,
+                limit_matches=limit_matches,
             )  # fmt: skip
+            reading = SqlReading(parse_kinds(kind), on_error.value, SqlLimits(seconds=limit_seconds))
+            on_stream = {"lateness": lateness, "once": once, "checkpoint": checkpoint}
             if engine is EngineName.SPARK:
-                on_stream = {"lateness": lateness, "once": once, "checkpoint": checkpoint}
-                run_sql_on_spark(compiled, inputs, output, form, master, stream=stream, on_stream=on_stream)
+                run_sql_on_spark(
+                    compiled, inputs, reading, output, form, master, count=count, stream=stream, on_stream=on_stream
+                )
             else:
-                refuse_options(lateness=lateness)
-                refuse_options(for_spark=True, master=master, stream=stream, once=once, checkpoint=checkpoint)
-                run_sql(compiled, inputs, output, form)
+                refuse_spark_options(master=master, stream=stream, **on_stream)
+                run_sql(compiled, inputs, reading, output, form, count=count)
             return
 
         if isinstance(compiled, RuleProgram):

@@ -66,10 +66,15 @@ def print_summary(
     list_bad: bool,
 ) -> None:
     """On stderr, so that it never mixes with results. `late` is None where no event can be late."""
-    console = _stderr()
     behind = () if late is None else (f"{late:,} late",)
     parts = [format_count(events, "event"), *found, *behind, f"{seconds:.2f} s"]
-    console.print(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]), style="bright_black")
+    print_progress(", ".join([*parts, f"{events / max(seconds, 1e-9):,.0f} events/s"]))
+    print_bad_rows(reader, list_bad=list_bad)
+
+
+def print_bad_rows(reader: EventReader | LiveEvents, *, list_bad: bool) -> None:
+    """How many rows were left out, and which."""
+    console = _stderr()
     if reader.bad_count:
         was = "was" if reader.bad_count == 1 else "were"
         console.print(f"{format_count(reader.bad_count, 'row')} could not be read and {was} left out", style="yellow")

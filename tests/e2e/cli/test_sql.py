@@ -52,12 +52,56 @@ def test_what_is_wrong_is_named(folder: Path) -> None:
     failed(run(*command), 2, "tables are missing")
     failed(run(*command, "-i", folder / "ticks.csv"), 2, "say which file is which table")
     failed(run(*command, "-i", ticks), 2, "there is no table `names`")
-    failed(run(*command, "-i", ticks, "-i", names, "--count"), 2, "--count is not for queries in SQL")
+    failed(run(*command, "-i", ticks, "-i", names, "--count", "-o", "n.csv"), 2, "--count prints a number")
     failed(run(*command, "-i", ticks, "-i", names, "--stream"), 2, "--stream is for --engine spark")
     (folder / "v.sql").write_text(QUERY.replace("PREV(price), UP", "PREV(prize), UP"))
     failed(run("check", folder / "v.sql", "-i", ticks, "-i", names), 2, "there is no column `prize`")
     (folder / "v.sql").write_text(QUERY.replace("UP+)", "UP+"))
     failed(run("check", folder / "v.sql"), 2, "never closed")
+
+
+RISES = """FROM ticks MATCH_RECOGNIZE (PARTITION BY sym ORDER BY ts MEASURES LAST(ts) AS ts
+    AFTER MATCH SKIP TO NEXT ROW PATTERN (A UP) DEFINE UP AS price > A.price)"""
+
+
+def test_how_tables_are_read(folder: Path) -> None:
+    command = ("detect", "-q", RISES, "--input", folder / "bad.csv")
+    (folder / "bad.csv").write_text("sym,ts,price\na,0,1\na,1,cheap\na,2,3\nb,3,4\n")
+    failed(run(*command, "--kind", "price=number"), 1, "line 3")
+    for mode, listed in (("skip", False), ("collect", True)):
+        done = run(*command, "--kind", "price=number", "--on-error", mode, "--count")
+        assert done.stdout == "1\n" and "1 row could not be read and was left out" in done.stderr
+        assert ("bad.csv, line 3" in done.stderr) == listed
+    failed(run(*command, "--kind", "prize=number"), 2, "--kind names `prize`")
+    two = ("-i", f"ticks={folder / 'ticks.csv'}", "-i", f"names={folder / 'names.jsonl'}")
+    done = run("detect", folder / "v.sql", *two, "--kind", "name=string", "--output", "-")  # which one of them has
+    assert len(done.stdout.splitlines()) == 2
+
+
+def test_limits(folder: Path) -> None:
+    (folder / "many.csv").write_text("\n".join(["sym,ts,price", *(f"a,{ts},{ts % 7}" for ts in range(20_000))]))
+    command = ("detect", "-q", RISES, "--input", folder / "many.csv")
+    assert run(*command, "--count", "--limit-seconds", "60").stdout == "17142\n"
+    failed(run(*command, "--limit-seconds", "0.001"), 1, "0.001")
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        (("--time", "ts"), "--time is not for queries in SQL; ORDER BY says what the time is"),
+        (("--type", "sym"), "DEFINE a AS type = 'A'"),
+        (("--order-by", "sym"), "write it in ORDER BY"),
+        (("--events",), "write ALL ROWS PER MATCH"),
+        (("--identity",), "MATCH_NUMBER()"),
+        (("--sort",), "rows are always put in the order of ORDER BY"),
+        (("--limit-matches", "3"), "write LIMIT at the end of the query"),
+        (("--lateness", "3 s"), "--lateness is for --engine spark"),
+        (("--engine", "spark", "--on-error", "collect"), "--on-error collect is not for --engine spark"),
+        (("--engine", "spark", "--stream", "--count"), "--count is not for --stream"),
+    ],
+)
+def test_options_for_something_else(folder: Path, option: tuple[str, ...], instead: str) -> None:
+    failed(run("detect", "-q", RISES, "--input", folder / "ticks.csv", *option), 2, instead)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ def test_batch_and_stream(spark: Any, tmp_path: Path, monkeypatch: pytest.Monkey
     result = run(*on_spark, "--input", "ticks=events", "--output", "found")
     assert result.exit_code == 0, result.output
     assert rows(pq.read_table("found")) == expected and expected
+    assert run(*on_spark, "--input", "events", "--count", "--limit-seconds", "60").stdout == f"{len(expected)}\n"
     result = run(*on_spark, "--input", "events", "--stream", "--once", "--lateness", "1 hour", "--output", "streamed")
     assert result.exit_code == 0 and "0 late" in result.stderr, result.output
     assert rows(pq.read_table("streamed")) == expected

@@ -4,13 +4,16 @@ terminal."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ostinato.cli.jobs.events import check_kinds
 from ostinato.cli.jobs.spark.events import SparkJob, deliver
 from ostinato.errors import DataError
 from ostinato.spark.jobs.read import EventFiles
+from ostinato.spark.jobs.session import job_session
+from ostinato.sql.limits import SqlLimits
 from ostinato.sql.query import SqlQuery
 
 if TYPE_CHECKING:
@@ -19,18 +22,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SparkSqlJob:
-    """A query and the files of each table that it reads."""
+    """A query and the files of each table that it reads; `kinds` and `on_error` are for all of them."""
 
     query: SqlQuery
     files: Mapping[str, Sequence[Path]]
     master: str | None = None
+    kinds: Mapping[str, str] = field(default_factory=dict)
+    on_error: str = "raise"
+    limits: SqlLimits | None = None
 
     def batch(self, output: Path | None, format: str | None) -> None:
         deliver(self.detect, self.master, output, format, "row")
 
+    def count(self) -> None:
+        with job_session(self.master) as spark:
+            print(self.detect(spark).count())
+
     def detect(self, spark: SparkSession) -> DataFrame:
-        tables: dict[str, Any] = {name: EventFiles(files).read(spark) for name, files in self.files.items()}
-        found: DataFrame = self.query.detect(tables)
+        tables: dict[str, Any] = {
+            name: EventFiles(files, self.kinds, self.on_error).read(spark) for name, files in self.files.items()
+        }
+        check_kinds(self.kinds, [name for table in tables.values() for name in table.columns])
+        found: DataFrame = self.query.detect(tables, limits=self.limits)
         return found
 
     def stream(
@@ -40,5 +53,6 @@ class SparkSqlJob:
         if len(self.files) != 1:
             raise DataError("a stream is one table", fix="give one --input FOLDER")
         (files,) = self.files.values()
-        job = SparkJob(self.query, files, self.master, options={"lateness": lateness}, noun="row")
+        options = {"lateness": lateness, "limits": self.limits}
+        job = SparkJob(self.query, files, self.master, self.kinds, self.on_error, options, noun="row")
         job.stream(output, format, checkpoint=checkpoint, once=once)
