@@ -261,7 +261,7 @@ class LiveEngine(LiveState):
         found = shared.read_one(row.values, row.event, row.tick, row.position)
         if self.separate.engines:
             found += self.separate.read_one(
-                row.values, row.position, front.schema, woken=shared.woken, place=place, tick=row.tick
+                row.values, row.position, front.schema, woken=shared.runs.woken, place=place, tick=row.tick
             )
         return found
 
@@ -285,7 +285,7 @@ class LiveEngine(LiveState):
         if not len(released.rows):
             return []
         shared, place = self.shared, self.shared.frames.read
-        return shared.read(released) + self.separate.read(released, shared.woken, place)
+        return shared.read(released) + self.separate.read(released, shared.runs.woken, place)
 
     def _answer(self, answers: list[Answers]) -> LiveMatches:
         stopped, self._stopped_now = self._stopped_now, {}

@@ -31,7 +31,7 @@ def save_query(shared: SharedQueries, number: int) -> tuple[Meta, Arrays] | None
 
 def rests(shared: SharedQueries) -> bool:
     """Whether no query has any state, after `forget`."""
-    return not any(_matcher(shared, number).live_keys().any() for number in shared.engines)
+    return not any(_matcher(shared, number).live_keys().any() for number in shared.members.engines)
 
 
 def load_query(shared: SharedQueries, number: int, meta: Meta, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
@@ -55,12 +55,12 @@ def rest_query(shared: SharedQueries, number: int) -> None:
     matcher.state.cursor = cursor
     for name in matcher.KEYED:
         matcher.set_array(name, matcher.array(name)[:0])
-    if not shared.engines[number].stream.key_columns:
+    if not shared.members.engines[number].stream.key_columns:
         matcher.grow_keys(1)
     shared.state.newest[number] = protocol.FOREVER
 
 
 def _matcher(shared: SharedQueries, number: int) -> Direct:
-    matcher = shared.engines[number].matcher
+    matcher = shared.members.engines[number].matcher
     assert isinstance(matcher, Direct)
     return matcher

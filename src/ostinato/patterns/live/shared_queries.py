@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ostinato.core.arrays import Int64
 from ostinato.core.clock import MAX_TICK, Clock
 from ostinato.core.events import StreamColumns
 from ostinato.core.jit import prefetch
 from ostinato.core.jit.array_struct import StructList
 from ostinato.core.reorder import ReleasedRows, write_out
-from ostinato.core.stopwatch import Stopwatch
 from ostinato.core.window_bounds import first_beyond
 from ostinato.errors import DataError, LimitError
 from ostinato.patterns.kernels import live, live_layout, protocol
@@ -25,28 +23,26 @@ from ostinato.patterns.kernels.layout import DirectState
 from ostinato.patterns.kernels.live_layout import SharedState
 from ostinato.patterns.live.computed_answers import at_once, compute
 from ostinato.patterns.live.event_classes import EventClasses
-from ostinato.patterns.live.found import Chunks, Found
+from ostinato.patterns.live.found import Found
 from ostinato.patterns.live.frames import Frames, Placed
+from ostinato.patterns.live.kernel_run import KernelRun, Stop, Values, make_room
 from ostinato.patterns.live.matches import Answers, QueryMatches
+from ostinato.patterns.live.members import FramesOf, Members
 from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.live.wake_index import WakeIndex
 from ostinato.patterns.runtime.direct import Direct
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.history import History
 from ostinato.patterns.runtime.matcher import extend
-from ostinato.patterns.runtime.matches import Matches
 
-_STEPS = 1 << 22  # at a time, some hundredths of a second: then Python looks at signals and clocks
 _PAIRS = 1 << 20  # of events and queries, at least, that are sorted at a time
-_FEW_MATCHES, _MANY_VALUES = 16, 1 << 20  # room for the output of a query, at first and at most
+_FEW_MATCHES = 16  # for which a query has room at first
 _MANY_MATCHES = 1 << 12  # for which room is given back
 _EVENTS = 1 << 18  # after which what has expired is given back, even if no later match may hold one of them
 _FEW_NODES = 1024  # of a query at first: those that are in use should be in the cache
 _MANY_KEYS = 1024  # with fewer keys, looking for dead ones does not pay
 _MOST_NUMBERS = 1 << 12  # of one query
 _COUNTERS = ("reads", "steps", "matches")
-Stop = Callable[[str, LimitError | DataError], None]
-Values = Callable[[Sequence[str]], Sequence[Any]]  # of an event, by name
 _ROWS_PER_QUERY = 64  # kept rows for each query, before looking for unneeded ones pays
 
 
@@ -75,23 +71,17 @@ class SharedQueries:
         self.schema, self.columns, self.stop = schema, columns, stop
         self.index = WakeIndex(schema, typed=columns.type is not None)
         self.frames = Frames(schema, clock)
-        self.engines: dict[int, Engine] = {}  # replaced, not changed: matches that were given read it later
-        self._names: dict[int, str] = {}  # so is this
+        self.members = Members()
         self._computing: set[int] = set()  # those with answers that are computed at once
         self.history = History(pa.schema([]))
         self._next_forget = _EVENTS  # the place in the stream
         self._seconds = 0.0
-        self._fewest = 1 << 62  # matches at once that some query may have
-        self.watched: dict[int, tuple[str, Engine]] = {}
-        self.woken: dict[str, list[Int64]] = {}  # by the events read last: their places among those
-        self._slots: dict[int, Direct] = {}
-        self._free: list[int] = []
-        self._frames_of: list[tuple[int, int, int, int]] = []
         self._nobody = DirectState.blank()
         self._stale = True
         self.state = SharedState.blank(
             wake=self.index.tables, cursor=np.zeros(live_layout.CURSOR_SIZE, np.int64), bits=np.zeros(1, np.int64)
         )
+        self.runs = KernelRun(self.members, self.state, stop)
 
     def add(self, name: str, engine: Engine, past: ReleasedRows | None = None) -> int:
         """Begin to run a query, as if it had read the `past` before; returns its number."""
@@ -107,16 +97,14 @@ class SharedQueries:
         engine.history = self.history
         matcher, frames = engine.matcher, self.frames.of(engine.stream)
         number = self._take_number(frames, newest=own)
-        self._slots[number] = matcher
-        self._fewest = min(self._fewest, engine.options.limits.matches)
+        self.members.add(number, name, engine, matcher)
         if frames[0] >= 0:
             engine.stream.keys = self.frames.keys[frames[0]].table
         else:
             matcher.grow_keys(max(0, 1 - len(matcher.state.key_count)))
         matcher.state.mode = protocol.WRITE
-        _make_room(matcher, _FEW_MATCHES)
+        make_room(matcher, _FEW_MATCHES)
         self.index.add(number, engine.compiled, engine.stream.encoder)
-        self.engines, self._names = self.engines | {number: engine}, self._names | {number: name}
         if at_once(engine):
             self._computing.add(number)
         return number
@@ -128,15 +116,12 @@ class SharedQueries:
         expires = not lasts and engine.compiled.query.timeout is None
         number = self._take_number(self.frames.watched(engine.stream, expires=expires), newest=newest)
         self.index.add(number, engine.compiled, engine.stream.encoder)
-        self.watched[number] = name, engine
+        self.members.watched[number] = name, engine
         return number
 
-    def _take_number(self, frames: tuple[int, int, int, int], newest: int) -> int:
-        number = self._free.pop() if self._free else len(self._frames_of)
-        if number == len(self._frames_of):
-            self._frames_of.append(frames)
-        self._frames_of[number] = frames
-        if (more := len(self._frames_of) - len(self.state.reads)) > 0:
+    def _take_number(self, frames: FramesOf, newest: int) -> int:
+        number = self.members.take_number(frames)
+        if (more := len(self.members.frames_of) - len(self.state.reads)) > 0:
             self.state.update(
                 **{name: extend(getattr(self.state, name), more, 0) for name in _COUNTERS},
                 newest=extend(self.state.newest, more, protocol.FOREVER),
@@ -164,27 +149,23 @@ class SharedQueries:
 
     def remove(self, number: int) -> None:
         self.index.remove(number)
-        self.watched.pop(number, None)
-        self._slots.pop(number, None)
+        self.members.remove(number)
         self._computing.discard(number)
-        self.engines = {other: engine for other, engine in self.engines.items() if other != number}
-        self._names = {other: name for other, name in self._names.items() if other != number}
-        self._free.append(number)
         self._stale = True
 
     def _refresh(self) -> None:
         if not self._stale:
             return
         self._stale = False
-        count = len(self._frames_of)
+        count = len(self.members.frames_of)
         self.index.refresh(count)
-        state = self.state
+        state, slots = self.state, self.members.slots
         state.update(
             queries=StructList(
-                self._slots[number].state if number in self._slots else self._nobody for number in range(count)
+                slots[number].state if number in slots else self._nobody for number in range(count)
             ),
-            frames=np.array(self._frames_of, np.int32).reshape(-1, 4),
-            idle=np.array([frames[-1] for frames in self._frames_of], np.int32),
+            frames=np.array(self.members.frames_of, np.int32).reshape(-1, 4),
+            idle=np.array([frames[-1] for frames in self.members.frames_of], np.int32),
             stamps=np.zeros(count, np.int64), numbers=np.zeros(count, np.int32), candidates=np.zeros(count, np.int32),
             counts=np.zeros(count, np.int64), ends=np.zeros(count, np.int64), awake=np.zeros(count, np.int32),
             completed=np.zeros(count, np.int32), noted=np.zeros(count, np.int32), out_counts=np.zeros(count, np.int64),
@@ -230,7 +211,7 @@ class SharedQueries:
         def values(row: int) -> Values:
             return lambda names: [rows[name][row].as_py() for name in names]
 
-        found = self._answers(self._run(values))
+        found = self._answers(self.runs.run(self.index, values))
         if self._may_hold_last:
             self.history.close()
         else:
@@ -256,7 +237,7 @@ class SharedQueries:
                 lows=one.lows,
                 positions=self._one_position,
             )
-        found = self._run(lambda row: lambda names: [values[name] for name in names])
+        found = self.runs.run(self.index, lambda row: lambda names: [values[name] for name in names])
         if self._may_hold_last or (found is not None and not self._computing.isdisjoint(found.queries.tolist())):
             self.history.add(position, tuple([values[name] for name in self.history.names]))
         answers = self._answers(found) if found is not None else []
@@ -269,7 +250,8 @@ class SharedQueries:
         """What was found, as it will be asked for: later, perhaps after queries have come and gone."""
         if found is None or not len(found):
             return []
-        history, engines, names, positions = self.history.frozen(), self.engines, self._names, self.state.positions
+        history, positions = self.history.frozen(), self.state.positions
+        engines, names = self.members.engines, self.members.names
         keys = {number: engines[number].stream.keys for number in engines} if self.frames.keys else {}
 
         def parts() -> Iterator[tuple[int, QueryMatches]]:
@@ -292,7 +274,7 @@ class SharedQueries:
             return compute(part) if number in self._computing else part
         except DataError as error:
             self.state.matches[number] -= part.count
-            self.stop(self._names[number], error)
+            self.stop(self.members.names[number], error)
             return None
 
     def advance(self, tick: int) -> None:
@@ -303,106 +285,8 @@ class SharedQueries:
     def statistics(self, number: int) -> QueryStatistics:
         state = self.state
         share = float(state.steps[number] + state.reads[number]) / max(1.0, float((state.steps + state.reads).sum()))
-        size = self._slots[number].bytes if number in self._slots else 0
+        size = self.members.slots[number].bytes if number in self.members.slots else 0
         return QueryStatistics(int(state.reads[number]), int(state.matches[number]), size, self._seconds * share)
-
-    def _run(self, values: Callable[[int], Values]) -> Found | None:
-        state, cursor = self.state, self.state.cursor
-        cursor[: live_layout.SERIAL] = 0
-        cursor[live_layout.FUEL] = _STEPS
-        chunks: Chunks = {}
-        clocks: dict[int, Stopwatch] = {}
-        self.woken = {}
-        while (status := live.read(state)) != protocol.DONE:
-            if status == live_layout.NEED_POSTINGS:
-                probe, place = int(cursor[live_layout.NEEDED]), int(cursor[live_layout.NEEDED_FOR])
-                self.index.find_postings(probe, place, values(int(cursor[live_layout.ROW])))
-                continue
-            if status == live_layout.NEED_QUERY_CODE:
-                self.index.find_code(int(cursor[live_layout.NEEDED]), int(cursor[live_layout.NEEDED_FOR]))
-                continue
-            number = int(state.awake[cursor[live_layout.NEXT]])
-            if status == live_layout.WAKES_OTHER:
-                self._wake(number)
-                continue
-            cursor[live_layout.FUEL] = _STEPS
-            if number not in self.engines:  # it was stopped before
-                self._skip(number)
-                continue
-            try:
-                self._provide(number, status, chunks, clocks)
-            except LimitError as error:
-                self.state.matches[number] -= sum(map(len, chunks.pop(number, ())))  # which are dropped
-                self.state.reads[number] += self.state.counts[number]
-                self._skip(number)
-                self.stop(self._names[number], error)
-        return self._take_all(chunks) if cursor[live_layout.COMPLETED] or chunks else None
-
-    def _wake(self, number: int) -> None:
-        """Write down which events a query has to read that has an engine of its own."""
-        end, count = int(self.state.ends[number]), int(self.state.counts[number])
-        if number in self.watched:
-            events = self.state.events[end - count : end] >> live_layout.ROW_SHIFT
-            self.woken.setdefault(self.watched[number][0], []).append(events)
-            self.state.reads[number] += count
-        self.state.cursor[live_layout.NEXT] += 1
-
-    def _skip(self, number: int) -> None:
-        """Go on with the next query."""
-        own, cursor = self.state.queries[number].cursor, self.state.cursor
-        own[protocol.MATCHES] = own[protocol.VALUES] = own[protocol.STACK] = own[protocol.PENDING] = 0
-        cursor[live_layout.NEXT] += 1
-        cursor[live_layout.BEGUN] = 0
-
-    def _provide(self, number: int, status: int, chunks: Chunks, clocks: dict[int, Stopwatch]) -> None:
-        """What a query stopped for."""
-        matcher, limits = self._slots[number], self.engines[number].options.limits
-        clocks.setdefault(number, limits.clock()).check()
-        if status == live_layout.NEED_KEYS:
-            known = len(matcher.state.key_count)
-            wanted = int(self.state.cursor[live_layout.NEEDED_FOR]) + 1
-            matcher.grow_keys(max(wanted - known, known))
-        elif status == protocol.OUTPUT_FULL:
-            if matcher.state.cursor[protocol.MATCHES]:
-                chunk = matcher.take_output()
-                chunks.setdefault(number, []).append(Matches.of(chunk, self._keys_at(number, chunk.origins)))
-                self.state.matches[number] += len(chunk)
-            limits.check_matches(sum(map(len, chunks.get(number, ()))))
-            _make_room(matcher, max(2 * len(matcher.state.ends), int(matcher.state.cursor[protocol.PENDING])))
-        elif status != protocol.PAUSED:
-            matcher.provide(status, matcher.one)
-
-    def _check_matches(self) -> None:
-        """Stop the queries that have completed more matches than they may."""
-        for number in self.state.completed[: int(self.state.cursor[live_layout.COMPLETED])].tolist():
-            own = self.state.queries[number].cursor
-            try:
-                self.engines[number].options.limits.check_matches(int(own[protocol.MATCHES]))
-            except LimitError as error:
-                own[protocol.MATCHES] = own[protocol.VALUES] = 0
-                self.stop(self._names[number], error)
-
-    def _keys_at(self, number: int, rows: Int64) -> Int64:
-        """The partitions of some events, for one query."""
-        frame = self._frames_of[number][0]
-        return self.state.keys[frame][rows].astype(np.int64) if frame >= 0 else np.zeros(len(rows), np.int64)
-
-    def _take_all(self, chunks: Chunks) -> Found:
-        state = self.state
-        matches, values = live.measure_output(state)
-        if matches > self._fewest:
-            self._check_matches()
-            matches, values = live.measure_output(state)
-        state.update(
-            out_values=np.empty(values, np.int64),
-            out_ends=np.empty(matches, np.int64),
-            out_origins=np.empty(matches, np.int64),
-            out_keys=np.empty(matches, np.int64),
-        )
-        live.collect_output(state)
-        count = int(state.cursor[live_layout.COMPLETED])
-        queries, counts = state.completed[:count].copy(), state.out_counts[:count].copy()
-        return Found(queries, counts, state.out_values, state.out_ends, state.out_origins, state.out_keys, chunks)
 
     def counters(self, number: int) -> dict[str, int]:
         """What is counted of a query."""
@@ -417,8 +301,8 @@ class SharedQueries:
 
     def follow_keys(self) -> None:
         """Let all queries see the key tables that the frames have now."""
-        for number, engine in self.engines.items():
-            if (frame := self._frames_of[number][0]) >= 0:
+        for number, engine in self.members.engines.items():
+            if (frame := self.members.frames_of[number][0]) >= 0:
                 engine.stream.keys = self.frames.keys[frame].table
 
     def names(self) -> list[str]:
@@ -431,11 +315,12 @@ class SharedQueries:
         """Go on with types for columns that held only NULL so far."""
         self.schema = self.frames.schema = schema
         self.history.migrate_schema(pa.schema([schema.field(name) for name in self.history.names]))
-        for engine in self.engines.values():
+        for engine in self.members.engines.values():
             engine.migrate_types(schema, rows=False)
-        self._computing = {number for number, engine in self.engines.items() if at_once(engine)}
+        self._computing = {number for number, engine in self.members.engines.items() if at_once(engine)}
         index = WakeIndex(schema, typed=self.columns.type is not None)
-        for number, engine in (*self.engines.items(), *((each, own) for each, (_, own) in self.watched.items())):
+        watched = ((number, engine) for number, (_, engine) in self.members.watched.items())
+        for number, engine in (*self.members.engines.items(), *watched):
             index.add(number, engine.compiled, engine.stream.encoder)
         self.index, self.state.wake = index, index.tables
         self._stale = True
@@ -458,7 +343,7 @@ class SharedQueries:
         """The tick of time at which all partial matches have expired that a window of time bounds; None: there are
         none."""
         ticks: list[int] = []
-        for number, engine in self.engines.items():
+        for number, engine in self.members.engines.items():
             newest, ruler = int(self.state.newest[number]), engine.stream.ruler
             window = engine.compiled.query.window
             if engine.matcher.live and window is not None and ruler is not None and newest != protocol.FOREVER:
@@ -466,9 +351,9 @@ class SharedQueries:
         return max(ticks, default=None)
 
     def _forget(self, fewest_keys: int = _MANY_KEYS) -> None:
-        frames = self.frames
-        for number in self.engines:
-            matcher, (key, _, low, _) = self._slots[number], self._frames_of[number]
+        frames, engines, slots = self.frames, self.members.engines, self.members.slots
+        for number in engines:
+            matcher, (key, _, low, _) = slots[number], self.members.frames_of[number]
             if matcher.state.window == protocol.EVENT_WINDOW:
                 counts = matcher.state.key_count
                 if key < 0:
@@ -478,31 +363,31 @@ class SharedQueries:
                     counts[:known] = frames.keys[key].counts[:known]
             matcher.compact(frames.lowest(low))
             if len(matcher.state.ends) > _MANY_MATCHES:
-                _make_room(matcher, _FEW_MATCHES)
+                make_room(matcher, _FEW_MATCHES)
         self._forget_keys(fewest_keys)
-        for number in self.engines:
-            self._slots[number].give_back_nodes(_FEW_NODES)
+        for number in engines:
+            slots[number].give_back_nodes(_FEW_NODES)
         self._next_forget = frames.read + _EVENTS
-        live = [np.zeros(0, np.int64), *(self._slots[number].live_positions() for number in self.engines)]
-        self.history.keep(np.unique(np.concatenate(live)))
-        self.history.next_prune = max(self.history.next_prune, _ROWS_PER_QUERY * len(self.engines))
+        live = (slots[number].live_positions() for number in engines)
+        self.history.keep(np.unique(np.concatenate([np.zeros(0, np.int64), *live])))
+        self.history.next_prune = max(self.history.next_prune, _ROWS_PER_QUERY * len(engines))
 
     def _forget_keys(self, fewest: int) -> None:
         """Forget keys without partial matches, once there are many and most have none."""
         for place, frame in enumerate(self.frames.keys):
             known = frame.table.size
-            own = [number for number in self.engines if self._frames_of[number][0] == place]
+            own = self.members.in_frame(place)
             if known < fewest or not own:
                 continue
             live_keys = np.zeros(known, np.bool_)
             for number in own:
-                found = self._slots[number].live_keys()[:known]
+                found = self.members.slots[number].live_keys()[:known]
                 live_keys[: len(found)] |= found
             kept = np.flatnonzero(live_keys)
             if 2 * len(kept) > known:
                 continue
             for number in own:
-                matcher = self._slots[number]
+                matcher = self.members.slots[number]
                 matcher.grow_keys(max(0, known - len(matcher.state.key_count)))
                 matcher.keep_keys(kept)
             frame.keep(kept)
@@ -512,7 +397,3 @@ class SharedQueries:
     def _may_hold_last(self) -> bool:
         """Whether a later match may contain one of the events just read."""
         return bool(self.state.cursor[live_layout.HELD])
-
-
-def _make_room(matcher: Direct, matches: int) -> None:
-    matcher.replace_output(min(4 * matches, max(_MANY_VALUES, 2 * matches)), min(matches, _MANY_VALUES))

@@ -118,7 +118,7 @@ def resume_live(live: LiveState, data: bytes | None) -> None:
         live.separate.replace(name, other)
         live.engines[name] = other
         if (number := live.separate.numbers.get(name)) is not None:
-            live.shared.watched[number] = name, other
+            live.shared.members.watched[number] = name, other
     if "schema" not in tables:  # it had read nothing
         meta = {**meta, "watermark": np.iinfo(np.int64).min, "read": 0, "frames": []}
         tables = {"reorder": front.schema.empty_table(), "history": live.shared.history.schema.empty_table()}
