@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
 from ostinato.core.options import (
-    bad_option,
-    check_column_name,
-    check_column_names,
-    check_flag,
-    check_on_late,
     misplaced_option,
-    parse_delay,
 )
 from ostinato.errors import Message, Option, QueryError
 from ostinato.patterns.compile import CompiledPattern, compile_text
@@ -179,12 +173,9 @@ class PatternQuery:
         identity
             As for `detect`.
         """
-        from ostinato.patterns.limits import Limits
         from ostinato.patterns.runtime.engine import Engine
         from ostinato.patterns.runtime.state import EngineOptions
 
-        if limits is not None and not isinstance(limits, Limits):
-            raise bad_option("limits", limits, "an ostinato.Limits")
         query = self._compiled.query
         if events and query.items is None and "events" in query.partition_by:
             raise QueryError(
@@ -195,15 +186,11 @@ class PatternQuery:
                 ),
                 fix=Message("rename the column in the data, or leave out ", Option("events", True)),
             )
-        ordering = check_column_names("order_by", order_by)
-        binding = {
-            "time": check_column_name("time", time),
-            "type": check_column_name("type", type),
-            "order_by": ordering,
-        }
-        settings = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
-        told = ordering if check_flag("identity", identity) else None
-        return Engine(self._compiled, EngineOptions(binding, *settings, identity=told))
+        options = EngineOptions.checked(
+            time=time, type=type, order_by=order_by, lateness=lateness, on_late=on_late, events=events,
+            identity=identity, limits=limits,
+        )  # fmt: skip
+        return Engine(self._compiled, options)
 
     def columns(self) -> set[str] | None:
         """The columns the query reads besides time and type; None when it gives whole rows."""

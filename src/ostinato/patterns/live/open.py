@@ -8,15 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from ostinato.core.options import (
-    OnLate,
-    bad_option,
-    check_column_name,
-    check_column_names,
-    check_flag,
-    check_on_late,
-    parse_delay,
-)
+from ostinato.core.options import OnLate, bad_option
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.engine import LiveEngine
 from ostinato.patterns.query import PatternQuery
@@ -39,19 +31,12 @@ def open_engine(
     named: Any = {"query": queries} if isinstance(queries, PatternQuery) else queries
     if not isinstance(named, Mapping):
         raise bad_option("queries", queries, "a query, or a dict of queries by name")
-    if limits is not None and not isinstance(limits, Limits):
-        raise bad_option("limits", limits, "an ostinato.Limits")
     if schema is not None and not isinstance(schema, pa.Schema):
         raise bad_option("schema", schema, "a pyarrow.Schema")
-    ordering = check_column_names("order_by", order_by)
-    binding = {
-        "time": check_column_name("time", time),
-        "type": check_column_name("type", type),
-        "order_by": ordering,
-    }
-    settings = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
-    told = ordering if check_flag("identity", identity) else None
-    options = EngineOptions(binding, *settings, identity=told)
+    options = EngineOptions.checked(
+        time=time, type=type, order_by=order_by, lateness=lateness, on_late=on_late, events=events, identity=identity,
+        limits=limits,
+    )  # fmt: skip
     engine = LiveEngine(options)
     for name, query in named.items():
         engine.add(name, query)

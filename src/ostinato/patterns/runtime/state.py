@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Self
 
 import numpy as np
@@ -15,7 +16,15 @@ from ostinato.core.columns.keys import KeyTable
 from ostinato.core.deadlines import reach
 from ostinato.core.events import DEFAULT_TYPE, StreamColumns, with_columns
 from ostinato.core.expressions import attributes
-from ostinato.core.options import OnLate
+from ostinato.core.options import (
+    OnLate,
+    bad_option,
+    check_column_name,
+    check_column_names,
+    check_flag,
+    check_on_late,
+    parse_delay,
+)
 from ostinato.core.reorder import ReorderBuffer
 from ostinato.core.stream_schema import align_rows
 from ostinato.errors import DataError, Message, Option
@@ -59,6 +68,31 @@ class EngineOptions:
     picked: bool = False  # not all events of the stream are given, so windows over events count given places
     # Whether matches are told apart (identity.py): the columns that identify events beside those that the query reads.
     identity: tuple[str, ...] | None = None
+
+    @classmethod
+    def checked(
+        cls,
+        *,
+        time: str | None,
+        type: str | None,
+        order_by: Sequence[str],
+        lateness: str | float | timedelta,
+        on_late: OnLate,
+        events: bool,
+        identity: bool,
+        limits: Limits | None,
+    ) -> Self:
+        """What a user has given."""
+        if limits is not None and not isinstance(limits, Limits):
+            raise bad_option("limits", limits, "an ostinato.Limits")
+        ordering = check_column_names("order_by", order_by)
+        binding = {
+            "time": check_column_name("time", time),
+            "type": check_column_name("type", type),
+            "order_by": ordering,
+        }
+        settings = (parse_delay(lateness), check_on_late(on_late), events, limits or Limits())
+        return cls(binding, *settings, identity=ordering if check_flag("identity", identity) else None)
 
 
 def late_error(late: int, count: int) -> DataError:
