@@ -11,6 +11,7 @@ from ostinato.rules.plan.check import check_program
 from ostinato.rules.syntax.nodes import CelPattern, Element, Make, Rule, Ruleset
 from ostinato.rules.syntax.parse import parse
 from support import paths
+from support.query_errors import assert_refused
 
 VECTOR = paths.VECTORS / "rules.json"
 
@@ -19,13 +20,8 @@ def rule(body: str, head: str = "a { }") -> str:
     return f"DETECT {head} ON {body} END"
 
 
-def refused(text: str) -> tuple[str, str, str]:
-    """The reason, the text under the caret, and the fix."""
-    with pytest.raises(QueryError) as caught:
-        check_program(parse(text))
-    span = caught.value.span
-    assert span is not None
-    return caught.value.reason, text[span.start : span.end], caught.value.fix or ""
+def check(text: str, reason: str, place: str, fix: str = "") -> None:
+    assert_refused(lambda: check_program(parse(text)), text, reason, place, fix)
 
 
 @pytest.mark.parametrize(
@@ -118,9 +114,7 @@ B, C = "event i: b {{ }}", "event j: c {{ }}"
     ],
 )
 def test_bodies(body: str, reason: str, place: str, fix: str) -> None:
-    found = refused(rule(body))
-    assert reason in found[0]
-    assert (found[1], fix in found[2]) == (place, True), found
+    check(rule(body), reason, place, fix)
 
 
 @pytest.mark.parametrize(
@@ -141,9 +135,7 @@ def test_bodies(body: str, reason: str, place: str, fix: str) -> None:
     ],
 )
 def test_heads(body: str, head: str, reason: str, place: str) -> None:
-    found = refused(rule(body, head))
-    assert reason in found[0]
-    assert found[1] == place
+    check(rule(body, head), reason, place)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +150,7 @@ def test_heads(body: str, head: str, reason: str, place: str) -> None:
     ],
 )
 def test_cel_queries(query: str, reason: str, place: str) -> None:
-    found = refused(rule(f"event i: cel {query}"))
-    assert reason in found[0]
-    assert found[1] == place
+    check(rule(f"event i: cel {query}"), reason, place)
 
 
 def test_a_cel_query_without_a_place_shows_its_own_text() -> None:

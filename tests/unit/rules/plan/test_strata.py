@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from ostinato.errors import QueryError
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import Strata, stratify
 from ostinato.rules.syntax.parse import parse
 from support import paths
+from support.query_errors import assert_refused
 
 VECTOR = paths.VECTORS / "rules.json"
 
@@ -130,12 +130,7 @@ def test_positive_recursion() -> None:
 )
 def test_cycles_without_a_meaning(rules: tuple[str, ...], reason: str, place: str) -> None:
     text = "\n".join(f"DETECT {rule} END" for rule in rules)
-    with pytest.raises(QueryError) as caught:
-        stratify(normalise(parse(text)))
-    span = caught.value.span
-    assert span is not None
-    assert reason in caught.value.reason
-    assert text[span.start : span.end] == place
+    assert_refused(lambda: stratify(normalise(parse(text))), text, reason, place)
 
 
 @pytest.mark.slow

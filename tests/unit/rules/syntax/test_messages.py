@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from ostinato.errors import QueryError
 from ostinato.rules.syntax.parse import parse
+from support.query_errors import assert_refused, refusal
 
 
 def refused(text: str) -> tuple[str, str, str]:
-    """The reason, the text under the caret, and the fix."""
-    with pytest.raises(QueryError) as caught:
-        parse(text)
-    error = caught.value
-    assert error.text == text
-    assert error.span is not None
-    return error.reason, text[error.span.start : error.span.end], error.fix or ""
+    return refusal(lambda: parse(text), text)
 
 
 def check(text: str, reason: str, place: str, fix: str) -> None:
-    found = refused(text)
-    assert reason in found[0]
-    assert (found[1], fix in found[2]) == (place, True), found
+    assert_refused(lambda: parse(text), text, reason, place, fix)
 
 
 @pytest.mark.parametrize(
