@@ -258,11 +258,13 @@ def _sum(values: Sequence[Any]) -> Any:
 
 
 def _deviation(values: Sequence[Any]) -> float | None:
-    if len(values) < 2 or any(abs(value) >= LARGE for value in values):
+    count = len(values)
+    if count < 2 or any(abs(value) >= LARGE for value in values):
         return None
-    floats = list(map(float, values))
-    mean = math.fsum(floats) / len(floats)
-    return math.sqrt(math.fsum((each - mean) ** 2 for each in floats) / (len(floats) - 1))
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = math.lcm(*(below for _, below in ratios))
+    whole = [above * (scale // below) for above, below in ratios]
+    return math.sqrt((count * sum(each * each for each in whole) - sum(whole) ** 2) / (count * (count - 1) * scale**2))
 
 
 def _median(values: Sequence[Any]) -> float | None:

@@ -33,7 +33,7 @@ from ostinato.rules.syntax.nodes import Aggregate, Combined, Condition, Construc
 from ostinato.rules.syntax.variables import used_variables
 
 _KERNELS = {"count": k.COUNT_ALL, "sum": k.SUM, "avg": k.AVG, "min": k.MIN, "max": k.MAX}
-_KERNELS |= {"first": k.FIRST_OF, "last": k.LAST_OF}
+_KERNELS |= {"median": k.MEDIAN, "stddev": k.STDDEV, "first": k.FIRST_OF, "last": k.LAST_OF}
 
 
 @dataclass(eq=False)

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ostinato.core.arrays import Int64
 from ostinato.rules.kernels import layout as k
-from ostinato.rules.kernels.sliding_windows import AGGREGATE_WORDS
+from ostinato.rules.kernels.exact_moments import SQUARE_WORDS
+from ostinato.rules.kernels.exact_sums import SUM_WORDS
+from ostinato.rules.kernels.ranked_tree import TREE_WORDS
 
 _ROWS = 256
 
 
-def make_windows(begin: int, columns: int, keys: int, aggregates: int, distinct: int) -> k.Windows:
-    """No windows: of rows with so many columns, of which one is their begin, and keys and distinct bindings with so
-    many values."""
+def aggregate_words(name: int, floating: bool) -> int:
+    """How many words an aggregate has in a window."""
+    if name == k.STDDEV:
+        return k.EXACT_SUM + SUM_WORDS + SQUARE_WORDS
+    if name in (k.SUM, k.AVG) and floating:
+        return k.EXACT_SUM + SUM_WORDS
+    return {k.COUNT_ALL: 1, k.MEDIAN: 2}.get(name, 3)
+
+
+def make_windows(begin: int, columns: int, words: int, aggregates: Sequence[int], distinct: int) -> k.Windows:
+    """No windows, which have so many words: of rows with so many columns, of which one is their begin, and distinct
+    bindings with so many values."""
     marks = np.zeros(k.WINDOW_MARKS, np.int64)
     marks[k.BEGIN_COLUMN] = begin
-    widths = columns, k.KEY_VALUES + keys + aggregates * AGGREGATE_WORDS, aggregates, k.BINDING_VALUES + distinct
+    widths = columns, words, len(aggregates), k.BINDING_VALUES + distinct, k.MEDIAN in aggregates
     return k.Windows(**_tables(*widths, _ROWS), marks=_without_any(marks))
 
 
@@ -29,7 +42,7 @@ def renew_windows(kept: k.Windows, now: int, more: int) -> None:
     aggregates = kept.links.shape[1] // 2 - 1
     is_small = 2 * live > size or 2 * more > size or 2 * int((~idle).sum()) > len(kept.windows)
     if is_small:
-        widths = kept.rows.shape[1], kept.windows.shape[1], aggregates, kept.bindings.shape[1]
+        widths = kept.rows.shape[1], kept.windows.shape[1], aggregates, kept.bindings.shape[1], len(kept.tree) > 0
         kept.update(**_tables(*widths, 1 << (4 * max(size, more) - 1).bit_length()))
     clear_windows(kept)
 
@@ -46,7 +59,7 @@ def _without_any(marks: Int64) -> Int64:
     return marks
 
 
-def _tables(columns: int, words: int, aggregates: int, binding: int, rows: int) -> dict[str, Int64]:
+def _tables(columns: int, words: int, aggregates: int, binding: int, ranked: bool, rows: int) -> dict[str, Int64]:
     bindings = rows * max(1, aggregates)
     return {
         "windows": np.zeros((rows // 8, words), np.int64),
@@ -54,5 +67,6 @@ def _tables(columns: int, words: int, aggregates: int, binding: int, rows: int) 
         "rows": np.zeros((rows, columns), np.int64),
         "links": np.zeros((rows, 2 + 2 * aggregates), np.int64),
         "bindings": np.zeros((bindings, binding), np.int64),
+        "tree": np.zeros((bindings if ranked else 0, TREE_WORDS), np.int64),
         "buckets": np.full(1 << (2 * bindings - 1).bit_length(), -1, np.int64),
     }

@@ -230,7 +230,9 @@ class LiveProgram:
         elif status == k.NEED_DUE:
             state.update(due=_longer(state.due), log=_longer(state.log))
         elif status == k.NEED_GROUP:
-            state.update(group=_longer(state.group), distinct=np.zeros(8 * len(state.group), np.int64))
+            rows = len(state.group)
+            distinct, ranked = np.zeros(8 * rows, np.int64), np.zeros(2 * rows, np.int64)
+            state.update(group=_longer(state.group), distinct=distinct, ranked=ranked)
 
     # Failures
 

@@ -12,10 +12,11 @@ from ostinato.core.jit.array_struct import StructList
 from ostinato.rules.incremental.delta_query import SCRATCH, ConstantTest, DeltaQuery, LookUp, PointPlan
 from ostinato.rules.incremental.dispatch_index import DispatchIndex, switch_of
 from ostinato.rules.incremental.heads import GroupPlan
-from ostinato.rules.incremental.kept_windows import make_windows
+from ostinato.rules.incremental.kept_windows import aggregate_words, make_windows
 from ostinato.rules.incremental.kernel_tables import KernelList, KernelTable
 from ostinato.rules.incremental.operators import DeltaPlanner
 from ostinato.rules.kernels import layout as k
+from ostinato.rules.kernels.exact_moments import SQUARE_WORDS
 from ostinato.rules.kernels.exact_sums import SUM_WORDS
 
 _ROWS = 16  # of an empty point
@@ -63,7 +64,7 @@ class Linker:
             PointPlan, list[int]
         ] = {}  # the delta queries that each point drives, as ProgramState.driven has them
         self.code, self.loads, self.delta_table = KernelTable(k.OPERANDS), KernelTable(2), KernelTable(k.DELTA_FIELDS)
-        self.aggregates, self.slots = KernelTable(8), KernelList(range(1, SCRATCH))
+        self.aggregates, self.slots = KernelTable(k.AGGREGATE_FIELDS), KernelList(range(1, SCRATCH))
         self.columns, self.driven, self.index = KernelList(), KernelList(), DispatchIndex()
         self.windows: list[k.Windows] = []
         self.state = self._empty()
@@ -81,7 +82,8 @@ class Linker:
             plain_kinds=interned.plain_kinds,
             plains=interned.plains,
             group=_zeros(64, 1),
-            sums=_zeros(1, SUM_WORDS),
+            sums=_zeros(3, SUM_WORDS + SQUARE_WORDS),
+            ranked=_zeros(64),
             distinct=_zeros(256),
             marks=marks,
         )
@@ -281,19 +283,17 @@ class Linker:
         if op == k.GROUP:
             group = each[1]
             assert isinstance(group, GroupPlan)
-            begin = len(self.aggregates)
+            begin, window = len(self.aggregates), group.window
+            words = k.KEY_VALUES + (window.keys if window is not None else 0)
             for name, value, floating, distinct, order, slot in group.aggregates:
-                self.aggregates.append(
-                    [name, value, floating, *self.columns.extend(distinct), *self.columns.extend(order), slot]
-                )
+                lists = *self.columns.extend(distinct), *self.columns.extend(order)
+                self.aggregates.append([name, value, floating, *lists, slot, words])
+                words += aggregate_words(name, floating)
             made = [op, first + group.after, begin, len(self.aggregates)]
-            if group.window is None:
+            if window is None:
                 return [*made, -1]
-            window = group.window
-            distinct = max(len(each[3]) for each in group.aggregates)
-            self.windows.append(
-                make_windows(window.begin, len(group.columns), window.keys, len(group.aggregates), distinct)
-            )
+            names, distinct = [each[0] for each in group.aggregates], max(len(each[3]) for each in group.aggregates)
+            self.windows.append(make_windows(window.begin, len(group.columns), words, names, distinct))
             return [*made, len(self.windows) - 1, window.start, window.low, window.high]
         return each
 

@@ -13,6 +13,7 @@ import numpy as np
 from ostinato.core.arrays import Int64
 from ostinato.core.jit import subroutine, table
 from ostinato.core.jit.types import float64, int64, void
+from ostinato.rules.kernels.layout import LOWEST
 
 LOWEST_LIMB, HIGHEST_LIMB, ABOVE_ALL, BELOW_ALL, LIMBS = range(5)  # the infinities are counted
 SUM_WORDS = LIMBS + 68
@@ -29,22 +30,22 @@ def clear_sum(words: Int64, row: int, at: int) -> None:
     words[row, at + ABOVE_ALL] = words[row, at + BELOW_ALL] = 0
 
 
-@subroutine(void(table(int64), int64, int64, int64, int64))
-def add_to_sum(words: Int64, row: int, at: int, bits: int, times: int) -> None:
-    """Add a float, by its bits, or take it away (`times` is -1)."""
-    sign = -times if bits < 0 else times
-    exponent, mantissa = (bits >> 52) & 0x7FF, bits & _MANTISSA
-    if exponent == 0x7FF:
-        words[row, at + (BELOW_ALL if bits < 0 else ABOVE_ALL)] += times
-        return
-    if exponent == 0:
-        if mantissa == 0:
-            return
-        exponent = 1
-    else:
-        mantissa |= 1 << 52
-    limb, shift = (exponent - 1) >> 5, (exponent - 1) & 31
-    low, high = (mantissa & _MASK) << shift, (mantissa >> 32) << shift
+@subroutine(int64(int64))
+def mantissa_of(bits: int) -> int:
+    return bits & _MANTISSA | (1 << 52 if (bits >> 52) & 0x7FF else 0)
+
+
+@subroutine(int64(int64))
+def exponent_of(bits: int) -> int:
+    """Of the lowest bit of the mantissa, from that of the smallest float on."""
+    return max((bits >> 52) & 0x7FF, 1) - 1
+
+
+@subroutine(void(table(int64), int64, int64, int64, int64, int64))
+def add_scaled(words: Int64, row: int, at: int, number: int, exponent: int, sign: int) -> None:
+    """Add number * 2^exponent."""
+    limb, shift = exponent >> 5, exponent & 31
+    low, high = (number & _MASK) << shift, (number >> 32) << shift
     first = at + LIMBS + limb
     words[row, first] += sign * (low & _MASK)
     words[row, first + 1] += sign * (((low >> 32) & _MASK) + (high & _MASK))
@@ -53,9 +54,18 @@ def add_to_sum(words: Int64, row: int, at: int, bits: int, times: int) -> None:
     words[row, at + HIGHEST_LIMB] = max(words[row, at + HIGHEST_LIMB], limb + 2)
 
 
+@subroutine(void(table(int64), int64, int64, int64, int64))
+def add_to_sum(words: Int64, row: int, at: int, bits: int, times: int) -> None:
+    """Add a float, by its bits, or take it away (`times` is -1)."""
+    if (bits >> 52) & 0x7FF == 0x7FF:
+        words[row, at + (BELOW_ALL if bits < 0 else ABOVE_ALL)] += times
+    elif bits & ~LOWEST:
+        add_scaled(words, row, at, mantissa_of(bits), exponent_of(bits), -times if bits < 0 else times)
+
+
 @subroutine(float64(int64, int64))
 def _scaled(whole: int, exponent: int) -> float:
-    """whole * 2^exponent. What is less than a normal float is a whole number of the smallest one: nothing is lost."""
+    """whole * 2^exponent, which is a float: nothing is lost."""
     found, left = float(whole), abs(exponent)
     step, factor = 512, 2.0**512 if exponent > 0 else 2.0**-512
     while left > 0:
@@ -64,6 +74,35 @@ def _scaled(whole: int, exponent: int) -> float:
             left -= step
         step, factor = step >> 1, np.sqrt(factor)
     return found
+
+
+@subroutine(float64(int64, int64, int64, int64, int64))
+def rounded_digits(one: int, two: int, three: int, rest: int, exponent: int) -> float:
+    """The float that is nearest to a number, by its first three digits of 32 bits; `rest` is 0 if all others are. The
+    lowest bit of the first digit, which is not 0, is worth 2^exponent."""
+    bits = 0
+    while one >> bits:
+        bits += 1
+    top = exponent + bits - 1  # what the highest bit is worth
+    kept = min(53, top + 1075)  # a float has no more of it
+    if kept < 0:
+        return 0.0
+    # 62 bits, the last of which says whether there is more.
+    missing = 62 - bits
+    if missing >= 32:
+        whole, shift = (one << 32) | two, missing - 32
+        cut = 32 - shift
+        whole, rest = (whole << shift) | (three >> cut), rest | (three & ((1 << cut) - 1))
+    else:
+        cut = 32 - missing
+        whole, rest = (one << missing) | (two >> cut), rest | three | (two & ((1 << cut) - 1))
+    whole |= 1 if rest else 0
+    drop = 62 - kept
+    half, tail = 1 << (drop - 1), whole & ((1 << drop) - 1)
+    whole >>= drop
+    if tail > half or (tail == half and whole & 1):
+        whole += 1
+    return _scaled(whole, top - kept + 1)
 
 
 @subroutine(float64(table(int64), int64, int64))
@@ -87,26 +126,11 @@ def rounded_sum(words: Int64, row: int, at: int) -> float:
             top = limb
     if top < 0:
         return 0.0
-    one = two = three = np.uint64(0)
-    rest: Any = np.int64(0)
     carry = np.int64(0)
+    one = two = three = rest = 0
     for limb in range(first, top + 1):
         value = (sign * words[row, base + limb] if limb <= last else 0) + carry
         carry = value >> 32
-        if three:
-            rest = 1
-        three, two, one = two, one, np.uint64(value & _MASK)
-    # 62 bits of it, and whether there is more.
-    bits = 0
-    while bits < 32 and (one >> np.uint64(bits)) > 0:
-        bits += 1
-    both, shift = (one << np.uint64(32)) | two, 30 - bits
-    if shift >= 0:
-        if three & ((np.uint64(1) << np.uint64(32 - shift)) - np.uint64(1)):
-            rest = 1
-        whole: Any = np.int64((both << np.uint64(shift)) | (three >> np.uint64(32 - shift)))
-    else:
-        if three or both & ((np.uint64(1) << np.uint64(-shift)) - np.uint64(1)):
-            rest = 1
-        whole = np.int64(both >> np.uint64(-shift))
-    return sign * _scaled(whole | rest, 32 * (top - 1) - shift - 1074)
+        rest |= three
+        three, two, one = two, one, value & _MASK
+    return sign * rounded_digits(one, two, three, rest, 32 * top - 1074)

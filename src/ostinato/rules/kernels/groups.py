@@ -9,7 +9,8 @@ import numpy as np
 from ostinato.core.arrays import Float64, Int64
 from ostinato.core.jit import subroutine, table
 from ostinato.core.jit.types import boolean, float64, int64, struct_type, void
-from ostinato.rules.kernels.exact_sums import add_to_sum, clear_sum, rounded_sum
+from ostinato.rules.kernels.exact_moments import add_square, add_whole, clear_squares, deviation, is_large
+from ostinato.rules.kernels.exact_sums import SUM_WORDS, add_to_sum, clear_sum, rounded_sum
 from ostinato.rules.kernels.layout import (
     AVG,
     COUNT_ALL,
@@ -18,15 +19,18 @@ from ostinato.rules.kernels.layout import (
     FIRST_OF,
     GROUP_ROWS,
     IS_FLOAT,
+    MEDIAN,
     MIN,
     NAME,
     ORDER_BEGIN,
     ORDER_END,
     RESULT,
+    STDDEV,
     SUM,
     VALUE,
     ProgramState,
 )  # fmt: skip
+from ostinato.rules.kernels.ranked_tree import sort_floats
 from ostinato.rules.kernels.stores import as_value, hash_with
 
 STATE = struct_type(ProgramState)
@@ -103,6 +107,15 @@ def _pick(state: ProgramState, aggregate: int) -> None:
     state.frame[aggregates[aggregate, RESULT]] = group[best, value] if best >= 0 else state.null
 
 
+@subroutine(void(STATE, int64, float64))
+def write_float(state: ProgramState, slot: int, number: float) -> None:
+    """NaN is NULL, and there is one zero."""
+    if number != number:
+        state.frame[slot] = state.null
+    else:
+        state.floats[slot] = number + 0.0
+
+
 @subroutine(void(STATE, int64, table(int64), int64, int64, int64, int64, int64))
 def finish_number(
     state: ProgramState, aggregate: int, sums: Int64, row: int, at: int, count: int, high: int, low: int
@@ -119,10 +132,7 @@ def finish_number(
         found = rounded_sum(sums, row, at)
         if name == AVG:
             found /= count
-        if found != found:
-            frame[result] = state.null
-        else:
-            floats[result] = found + 0.0
+        write_float(state, result, found)
     elif name == SUM:
         high += low >> _HALF
         low &= _LOW
@@ -132,29 +142,79 @@ def finish_number(
         floats[result] = (float(high) * 4294967296.0 + float(low)) / count
 
 
+@subroutine(int64(table(int64), int64, int64, int64, boolean, int64))
+def add_to_moments(words: Int64, row: int, at: int, value: int, floating: bool, times: int) -> int:
+    """Add a value to the sum of values and to that of squares, or take it away; gives what that adds to the number of
+    values which are too large for it."""
+    if floating and is_large(value):
+        return times
+    if floating:
+        add_to_sum(words, row, at, value, times)
+    else:
+        add_whole(words, row, at, value, times)
+    add_square(words, row, at + SUM_WORDS, value, floating, times)
+    return 0
+
+
+@subroutine(void(table(int64), int64, int64))
+def clear_moments(words: Int64, row: int, at: int) -> None:
+    clear_sum(words, row, at)
+    clear_squares(words, row, at + SUM_WORDS)
+
+
+@subroutine(void(STATE, int64, table(int64), int64, int64, int64, int64))
+def finish_stddev(state: ProgramState, slot: int, words: Int64, row: int, at: int, count: int, large: int) -> None:
+    """That of a sample; NULL of fewer than two values, or where the square of one might be beyond all floats."""
+    if count < 2 or large > 0:
+        state.frame[slot] = state.null
+    else:
+        write_float(state, slot, deviation(state.sums, words, row, at, at + SUM_WORDS, count))
+
+
+@subroutine(void(STATE, int64))
+def _rank(state: ProgramState, aggregate: int) -> None:
+    """median, over distinct bindings."""
+    group, aggregates, ranked = state.group, state.aggregates, state.ranked_floats
+    value, floating = aggregates[aggregate, VALUE], aggregates[aggregate, IS_FLOAT]
+    first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
+    count = 0
+    for row in range(state.marks[GROUP_ROWS]):
+        if _is_first(state, row, first, last) and group[row, value] != state.null:
+            ranked[count] = state.group_floats[row, value] if floating else float(group[row, value])
+            count += 1
+    sort_floats(ranked, count)
+    middle = ranked[(count - 1) >> 1] / 2 + ranked[count >> 1] / 2 if count > 0 else np.nan
+    write_float(state, aggregates[aggregate, RESULT], middle)
+
+
 @subroutine(void(STATE, int64))
 def _add_up(state: ProgramState, aggregate: int) -> None:
-    """count, sum and avg, over distinct bindings."""
+    """count, sum, avg and stddev, over distinct bindings."""
     group, aggregates, sums = state.group, state.aggregates, state.sums
     name, value = aggregates[aggregate, NAME], aggregates[aggregate, VALUE]
     first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
     floating = aggregates[aggregate, IS_FLOAT] == 1
     high: Any = np.int64(0)
     low: Any = np.int64(0)
-    count = 0
-    clear_sum(sums, 0, 0)
+    count = large = 0
+    clear_moments(sums, 0, 0)
     for row in range(state.marks[GROUP_ROWS]):
         if not _is_first(state, row, first, last) or group[row, value] == state.null:
             continue
         count += 1
         if name == COUNT_ALL:
             continue
-        if floating:
+        if name == STDDEV:
+            large += add_to_moments(sums, 0, 0, group[row, value], floating, 1)
+        elif floating:
             add_to_sum(sums, 0, 0, group[row, value], 1)
         else:
             high += group[row, value] >> _HALF
             low += group[row, value] & _LOW
-    finish_number(state, aggregate, sums, 0, 0, count, high, low)
+    if name == STDDEV:
+        finish_stddev(state, aggregates[aggregate, RESULT], sums, 0, 0, count, large)
+    else:
+        finish_number(state, aggregate, sums, 0, 0, count, high, low)
 
 
 @subroutine(void(STATE, int64, int64))
@@ -162,7 +222,9 @@ def aggregate_group(state: ProgramState, first: int, last: int) -> None:
     """Write each aggregate of the group to its slot."""
     for aggregate in range(first, last):
         name = state.aggregates[aggregate, NAME]
-        if name in (COUNT_ALL, SUM, AVG):
-            _add_up(state, aggregate)
-        else:
+        if name >= MIN:
             _pick(state, aggregate)
+        elif name == MEDIAN:
+            _rank(state, aggregate)
+        else:
+            _add_up(state, aggregate)

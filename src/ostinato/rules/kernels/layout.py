@@ -90,8 +90,9 @@ DIV_I, CHOOSE = 50, 51  # rounded down; A of a condition: B, or else the one aft
 NUMBER, TRUTH, MOMENT, TEXT = 1, 2, 3, 4
 
 # The columns of an aggregate.
-NAME, VALUE, IS_FLOAT, DISTINCT_BEGIN, DISTINCT_END, ORDER_BEGIN, ORDER_END, RESULT = range(8)
-COUNT_ALL, SUM, AVG, MIN, MAX, FIRST_OF, LAST_OF = range(7)
+NAME, VALUE, IS_FLOAT, DISTINCT_BEGIN, DISTINCT_END, ORDER_BEGIN, ORDER_END, RESULT, WORDS_AT = range(9)
+AGGREGATE_FIELDS = 9
+COUNT_ALL, SUM, AVG, MEDIAN, STDDEV, MIN, MAX, FIRST_OF, LAST_OF = range(9)  # from MIN on, they pick a row
 
 
 class Point(ArrayStruct):
@@ -110,11 +111,16 @@ class Point(ArrayStruct):
     marks = Field[Int64](np.int64, 1, "COUNT, COMMITTED, …")
 
 
-# The words of kept windows, and the columns of a window; then come its key and its aggregates, each with its words.
+# The words of kept windows, and the columns of a window; then come its key and its aggregates, each with words of its
+# own.
 BEGIN_COLUMN, WINDOW_COUNT, ROWS_USED, FREE_ROW, LIVE_ROWS, BINDINGS_USED, FREE_BINDING, LIVE_BINDINGS = range(8)
 WINDOW_MARKS = 8
 KEY_HASH, FIRST_TIME, LAST_TIME, OLDEST, NEWEST, WINDOW_ROWS, KEY_VALUES = range(7)
-AMOUNT, HIGH_PART, LOW_PART, BEST_OLDEST, BEST_NEWEST, EXACT_SUM = range(6)
+AMOUNT = 0
+HIGH_PART, LOW_PART = 1, 2  # sum and avg of whole numbers
+BEST_OLDEST, BEST_NEWEST = 1, 2  # what picks a row
+ROOT = 1  # median
+LARGE, EXACT_SUM = 1, 2  # sum and avg of floats, stddev
 # The columns of the links of a row: of the order of begins, then of those of each aggregate that may still be the best.
 BEFORE, BEHIND = 0, 1
 UNLINKED = -2
@@ -132,6 +138,8 @@ class Windows(ArrayStruct):
     links = Field[Int64](np.int64, 2, "per row: BEFORE, BEHIND, …")
     bindings = Field[Int64](np.int64, 2, "NEXT_BINDING, …")
     buckets = Field[Int64](np.int64, 1, "a hash table of bindings, chained")
+    tree = Field[Int64](np.int64, 2, "per binding, where there is a median: LEFT, RIGHT, …")
+    tree_floats = ViewField[Float64](np.float64, tree, "the same as floats")
     marks = Field[Int64](np.int64, 1, "BEGIN_COLUMN, …")
 
 
@@ -171,6 +179,8 @@ class ProgramState(ArrayStruct):
     group = Field[Int64](np.int64, 2, "the rows of a group")
     group_floats = ViewField[Float64](np.float64, group, "the same as floats")
     windows = StructsField(Windows, "of delta queries whose groups slide")
-    sums = Field[Int64](np.int64, 2, "an exact sum")
+    sums = Field[Int64](np.int64, 2, "exact sums of a group, and two rows of digits to compute with")
+    ranked = Field[Int64](np.int64, 1, "the values of a group, for its median")
+    ranked_floats = ViewField[Float64](np.float64, ranked, "the same as floats")
     distinct = Field[Int64](np.int64, 1, "a hash table of rows of a group")
     marks = Field[Int64](np.int64, 1, "QUEUE_SIZE, DUE_SIZE, …")

@@ -2,8 +2,9 @@
 
 The windows of a delta query are kept by the key of its look-up, which is the instruction after the group. The next
 trace of a key looks up only what ended after the last one; rows leave in the order of their begins, which a list keeps.
-Each distinct binding is counted, sums of floats are exact (exact_sums), and for the least and the most there is a list
-of the rows that can still become it. A window that goes back in time is aggregated as a whole.
+Each distinct binding is counted, sums of floats are exact (exact_sums), as are those of squares (exact_moments), a
+median is found in a tree (ranked_tree), and for the least and the most there is a list of the rows that can still
+become it. A window that goes back in time is aggregated as a whole.
 """
 
 from __future__ import annotations
@@ -14,13 +15,19 @@ import numpy as np
 
 from ostinato.core.jit import subroutine
 from ostinato.core.jit.types import boolean, int64, struct_type, void
-from ostinato.rules.kernels.exact_sums import SUM_WORDS, add_to_sum, clear_sum
-from ostinato.rules.kernels.groups import comes_before, finish_number
+from ostinato.rules.kernels.exact_sums import add_to_sum, clear_sum
+from ostinato.rules.kernels.groups import (
+    add_to_moments,
+    clear_moments,
+    comes_before,
+    finish_number,
+    finish_stddev,
+    write_float,
+)
 from ostinato.rules.kernels.layout import (
     AGGREGATES_BEGIN,
     AGGREGATES_END,
     AMOUNT,
-    AVG,
     BEFORE,
     BEGIN_COLUMN,
     BEHIND,
@@ -45,10 +52,12 @@ from ostinato.rules.kernels.layout import (
     KEY_END,
     KEY_HASH,
     KEY_VALUES,
+    LARGE,
     LAST_TIME,
     LIVE_BINDINGS,
     LIVE_ROWS,
     LOW_PART,
+    MEDIAN,
     MIN,
     NAME,
     NEED_WINDOWS,
@@ -59,8 +68,9 @@ from ostinato.rules.kernels.layout import (
     OF_WINDOW,
     OLDEST,
     RESULT,
+    ROOT,
     ROWS_USED,
-    SUM,
+    STDDEV,
     TIMES,
     UNLINKED,
     VALUE,
@@ -70,13 +80,14 @@ from ostinato.rules.kernels.layout import (
     WINDOW_LOW,
     WINDOW_ROWS,
     WINDOWS,
+    WORDS_AT,
     ProgramState,
     Windows,
 )  # fmt: skip
+from ostinato.rules.kernels.ranked_tree import RANKED_BY, insert_ranked, middle_ranked, remove_ranked
 from ostinato.rules.kernels.stores import hash_with
 
 STATE, KEPT_WINDOWS = struct_type(ProgramState), struct_type(Windows)
-AGGREGATE_WORDS = EXACT_SUM + SUM_WORDS
 NO_WINDOW, BACK_IN_TIME = -1, -2
 _HALF, _LOW = 32, (1 << 32) - 1
 
@@ -133,20 +144,29 @@ def _new_window(state: ProgramState, kept: Windows, pc: int, hashed: int) -> int
     first, keys = code[look_up, KEY_BEGIN], code[look_up, KEY_END] - code[look_up, KEY_BEGIN]
     for at in range(keys):
         windows[window, KEY_VALUES + at] = frame[slots[first + at]]
-    for aggregate in range(code[pc, AGGREGATES_END] - code[pc, AGGREGATES_BEGIN]):
-        base = KEY_VALUES + keys + aggregate * AGGREGATE_WORDS
-        windows[window, base + AMOUNT] = windows[window, base + HIGH_PART] = windows[window, base + LOW_PART] = 0
-        windows[window, base + BEST_OLDEST] = windows[window, base + BEST_NEWEST] = -1
-        clear_sum(windows, window, base + EXACT_SUM)
+    for aggregate in range(code[pc, AGGREGATES_BEGIN], code[pc, AGGREGATES_END]):
+        name, at = state.aggregates[aggregate, NAME], state.aggregates[aggregate, WORDS_AT]
+        windows[window, at + AMOUNT] = 0
+        if name == MEDIAN:
+            windows[window, at + ROOT] = -1
+        elif name >= MIN:
+            windows[window, at + BEST_OLDEST] = windows[window, at + BEST_NEWEST] = -1
+        elif name == STDDEV:
+            windows[window, at + LARGE] = 0
+            clear_moments(windows, window, at + EXACT_SUM)
+        elif name != COUNT_ALL and state.aggregates[aggregate, IS_FLOAT]:
+            clear_sum(windows, window, at + EXACT_SUM)
+        elif name != COUNT_ALL:
+            windows[window, at + HIGH_PART] = windows[window, at + LOW_PART] = 0
     return int(window)
 
 
 # Distinct bindings ----------------------------------------------------------------------------------------------------
 
 
-@subroutine(boolean(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
-def _changes(state: ProgramState, kept: Windows, window: int, aggregate: int, row: int, times: int) -> bool:
-    """Count the binding of a row, once more or less; whether it is the first one, or was the last."""
+@subroutine(int64(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
+def _changes(state: ProgramState, kept: Windows, window: int, aggregate: int, row: int, times: int) -> int:
+    """Count the binding of a row, once more or less; gives it if it is the first one, or was the last, else -1."""
     columns, aggregates, bindings, rows, marks = state.columns, state.aggregates, kept.bindings, kept.rows, kept.marks
     first, last = aggregates[aggregate, DISTINCT_BEGIN], aggregates[aggregate, DISTINCT_END]
     hashed: Any = hash_with(np.int64(window), np.int64(aggregate))
@@ -164,7 +184,7 @@ def _changes(state: ProgramState, kept: Windows, window: int, aggregate: int, ro
     if found >= 0:
         bindings[found, TIMES] += times
         if bindings[found, TIMES] > 0:
-            return False
+            return -1
         if before < 0:
             kept.buckets[bucket] = bindings[found, NEXT_BINDING]
         else:
@@ -172,7 +192,7 @@ def _changes(state: ProgramState, kept: Windows, window: int, aggregate: int, ro
         bindings[found, NEXT_BINDING] = marks[FREE_BINDING]
         marks[FREE_BINDING] = found
         marks[LIVE_BINDINGS] -= 1
-        return True
+        return int(found)
     found = marks[FREE_BINDING]
     if found >= 0:
         marks[FREE_BINDING] = bindings[found, NEXT_BINDING]
@@ -185,24 +205,37 @@ def _changes(state: ProgramState, kept: Windows, window: int, aggregate: int, ro
     for at in range(last - first):
         bindings[found, BINDING_VALUES + at] = rows[row, columns[first + at]]
     kept.buckets[bucket] = found
-    return True
+    return int(found)
 
 
-@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64, int64))
-def _count(state: ProgramState, kept: Windows, window: int, base: int, aggregate: int, row: int, times: int) -> None:
-    """Let a row enter count, sum or avg, or (`times` is -1) leave it."""
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
+def _count(state: ProgramState, kept: Windows, window: int, aggregate: int, row: int, times: int) -> None:
+    """Let a row enter what goes over all bindings, or (`times` is -1) leave it."""
     aggregates, windows, rows = state.aggregates, kept.windows, kept.rows
     value = rows[row, aggregates[aggregate, VALUE]]
-    if value == state.null or not _changes(state, kept, window, aggregate, row, times):
+    if value == state.null:
         return
-    windows[window, base + AMOUNT] += times
-    if aggregates[aggregate, NAME] == COUNT_ALL:
+    binding = _changes(state, kept, window, aggregate, row, times)
+    if binding < 0:
         return
-    if aggregates[aggregate, IS_FLOAT]:
-        add_to_sum(windows, window, base + EXACT_SUM, value, times)
+    name, at, floating = aggregates[aggregate, NAME], aggregates[aggregate, WORDS_AT], aggregates[aggregate, IS_FLOAT]
+    windows[window, at + AMOUNT] += times
+    if name == COUNT_ALL:
+        return
+    if name == MEDIAN:
+        tree, floats, root = kept.tree, kept.tree_floats, windows[window, at + ROOT]
+        if times > 0:
+            floats[binding, RANKED_BY] = kept.floats[row, aggregates[aggregate, VALUE]] if floating else float(value)
+            windows[window, at + ROOT] = insert_ranked(tree, floats, root, binding)
+        else:
+            windows[window, at + ROOT] = remove_ranked(tree, floats, root, binding)
+    elif name == STDDEV:
+        windows[window, at + LARGE] += add_to_moments(windows, window, at + EXACT_SUM, value, floating == 1, times)
+    elif floating:
+        add_to_sum(windows, window, at + EXACT_SUM, value, times)
     else:
-        windows[window, base + HIGH_PART] += times * (value >> _HALF)
-        windows[window, base + LOW_PART] += times * (value & _LOW)
+        windows[window, at + HIGH_PART] += times * (value >> _HALF)
+        windows[window, at + LOW_PART] += times * (value & _LOW)
 
 
 # The least and the most -----------------------------------------------------------------------------------------------
@@ -215,11 +248,10 @@ def _is_better(state: ProgramState, kept: Windows, aggregate: int, one: int, oth
     return comes_before(state, kept.rows, kept.floats, aggregate, other, one)
 
 
-@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64, int64))
-def _enter_best(
-    state: ProgramState, kept: Windows, window: int, base: int, aggregate: int, row: int, link: int
-) -> None:
+@subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
+def _enter_best(state: ProgramState, kept: Windows, window: int, aggregate: int, row: int, link: int) -> None:
     """Put a row among those that can become the best: none that leaves later is as good."""
+    base = state.aggregates[aggregate, WORDS_AT]
     windows, rows, links, begin = kept.windows, kept.rows, kept.links, kept.marks[BEGIN_COLUMN]
     links[row, link] = UNLINKED
     if rows[row, state.aggregates[aggregate, VALUE]] == state.null:
@@ -263,17 +295,14 @@ def _leave_best(kept: Windows, window: int, base: int, row: int, link: int) -> N
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64, int64))
 def _aggregate_row(state: ProgramState, kept: Windows, pc: int, window: int, row: int, times: int) -> None:
-    code, aggregates = state.code, state.aggregates
-    look_up, first = pc + 1, code[pc, AGGREGATES_BEGIN]
-    base = KEY_VALUES + code[look_up, KEY_END] - code[look_up, KEY_BEGIN]
+    code, aggregates, first = state.code, state.aggregates, state.code[pc, AGGREGATES_BEGIN]
     for aggregate in range(first, code[pc, AGGREGATES_END]):
-        if aggregates[aggregate, NAME] in (COUNT_ALL, SUM, AVG):
-            _count(state, kept, window, base, aggregate, row, times)
+        if aggregates[aggregate, NAME] < MIN:
+            _count(state, kept, window, aggregate, row, times)
         elif times > 0:
-            _enter_best(state, kept, window, base, aggregate, row, 2 + 2 * (aggregate - first))
+            _enter_best(state, kept, window, aggregate, row, 2 + 2 * (aggregate - first))
         else:
-            _leave_best(kept, window, base, row, 2 + 2 * (aggregate - first))
-        base += AGGREGATE_WORDS
+            _leave_best(kept, window, aggregates[aggregate, WORDS_AT], row, 2 + 2 * (aggregate - first))
 
 
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64, int64))
@@ -354,16 +383,21 @@ def slide_window(state: ProgramState, pc: int, window: int, hashed: int) -> int:
 @subroutine(void(STATE, KEPT_WINDOWS, int64, int64))
 def _write_results(state: ProgramState, kept: Windows, pc: int, window: int) -> None:
     code, aggregates, windows = state.code, state.aggregates, kept.windows
-    look_up = pc + 1
-    base = KEY_VALUES + code[look_up, KEY_END] - code[look_up, KEY_BEGIN]
     for aggregate in range(code[pc, AGGREGATES_BEGIN], code[pc, AGGREGATES_END]):
-        if aggregates[aggregate, NAME] in (COUNT_ALL, SUM, AVG):
-            count = windows[window, base + AMOUNT]
-            high, low = windows[window, base + HIGH_PART], windows[window, base + LOW_PART]
-            finish_number(state, aggregate, windows, window, base + EXACT_SUM, count, high, low)
+        name, at, result = (
+            aggregates[aggregate, NAME], aggregates[aggregate, WORDS_AT], aggregates[aggregate, RESULT]
+        )  # fmt: skip
+        count = windows[window, at + AMOUNT]
+        if name >= MIN:
+            best = windows[window, at + BEST_OLDEST]
+            state.frame[result] = kept.rows[best, aggregates[aggregate, VALUE]] if best >= 0 else state.null
+        elif name == MEDIAN:
+            middle = middle_ranked(kept.tree, kept.tree_floats, windows[window, at + ROOT]) if count > 0 else np.nan
+            write_float(state, result, middle)
+        elif name == STDDEV:
+            finish_stddev(state, result, windows, window, at + EXACT_SUM, count, windows[window, at + LARGE])
+        elif name == COUNT_ALL or aggregates[aggregate, IS_FLOAT]:
+            finish_number(state, aggregate, windows, window, at + EXACT_SUM, count, 0, 0)
         else:
-            best = windows[window, base + BEST_OLDEST]
-            state.frame[aggregates[aggregate, RESULT]] = (
-                kept.rows[best, aggregates[aggregate, VALUE]] if best >= 0 else state.null
-            )
-        base += AGGREGATE_WORDS
+            high, low = windows[window, at + HIGH_PART], windows[window, at + LOW_PART]
+            finish_number(state, aggregate, windows, window, at, count, high, low)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import random
+import statistics
+from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
@@ -19,10 +21,13 @@ SCHEMA = pa.schema(
 )
 ALL = """DETECT s { k { var K }, count { count(all var V) }, each { count(each var V) }, sum { sum(all var W) },
     bag { sum(each var W) }, mean { avg(all var W) }, low { min(all var W) }, high { max(all var V) },
-    first { first(all var W) }, last { last(all var V) }, whole { sum(all var V) }, half { avg(each var V) } }
+    first { first(all var W) }, last { last(all var V) }, whole { sum(all var V) }, half { avg(each var V) },
+    middle { median(each var V) }, level { median(all var W) }, spread { stddev(each var W) },
+    kinds { stddev(distinct var V) } }
 ON and { event m: q {{ k {{ var K }} }}, event i: timer:from-start-backward [event m, 40 sec],
     while i: collect event w: x {{ k {{ var K }}, v {{ var V }}, w {{ var W }} }} } END"""
-SUM = """DETECT s { sum { sum(each var W) } } ON and { event m: q {{ }},
+SUM = """DETECT s { sum { sum(each var W) }, spread { stddev(each var W) }, middle { median(each var W) } }
+ON and { event m: q {{ }},
     event i: timer:from-start-backward [event m, 1 day], while i: collect event w: x {{ w {{ var W }} }} } END"""
 FLOATS = (0.1, 2.5, 1e16, -1e16, 1e300, -1e300, 5e-324, -3e-310, None)
 
@@ -59,19 +64,27 @@ def test_windows_that_slide_give_what_whole_ones_give(seed: int) -> None:
     assert whole == _derived(rows, 0, 256, 40, restore=True)
 
 
-def test_sums_of_floats_are_rounded_once_whatever_has_left() -> None:
+def _spread(values: list[float]) -> float | None:
+    if len(values) < 2 or max(map(abs, values)) >= 1e150:
+        return None
+    exact = [Fraction(value) for value in values]
+    mean = sum(exact) / len(exact)
+    return math.sqrt(sum((each - mean) ** 2 for each in exact) / (len(exact) - 1))
+
+
+def test_sums_and_deviations_of_floats_are_rounded_once_whatever_has_left() -> None:
     draw = random.Random(1)
     engine = ostinato.rules(SUM).engine(schema=SCHEMA)
     kept: list[tuple[int, float]] = []
     for second in range(0, 400_000, 1_000):
-        value = draw.choice(
-            [draw.gauss(0, 1), draw.gauss(0, 1e18), math.ldexp(draw.random(), draw.randint(-1000, 900))]
-        )
+        exponent = draw.randint(-1070, 490) if second % 7_000 else 900
+        value = draw.choice([draw.gauss(0, 1), draw.gauss(0, 1e18), math.ldexp(draw.random(), exponent)])
         kept.append((second, value))
         found = engine.push([{"type": kind, "begin": second, "end": second, "w": value} for kind in "xq"])
         found = found if len(found) else engine.advance(to=second)
-        wanted = math.fsum(value for at, value in kept if at >= second - 86_400)
-        assert found["sum"].to_pylist() == [wanted]
+        values = [value for at, value in kept if at >= second - 86_400]
+        wanted = {"sum": math.fsum(values), "spread": _spread(values), "middle": statistics.median(values)}
+        assert found.select(list(wanted)).to_pylist() == [wanted]
 
 
 def test_infinite_values_come_and_go() -> None:
