@@ -13,7 +13,7 @@ from ostinato.core.arrays import Int64
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, NUMBERED, TRUTH, WHOLE, code_kind
 from ostinato.rules.incremental.interned import Interned, float_bits, microseconds
 from ostinato.rules.kernels import layout as k
-from ostinato.rules.relational.kinds import Kind
+from ostinato.rules.relational.kinds import REF, Kind
 
 SCRATCH = 256  # slots that no delta query has: a tuple that Python adds lies there
 
@@ -33,6 +33,12 @@ class PointPlan:
     since: int = 0  # the deployment it came with
     indexes: list[tuple[tuple[tuple[int, int], ...], int]] = field(default_factory=list)
     number: int = -1  # once it is linked
+
+    @property
+    def serials(self) -> list[int]:
+        """The columns of references that kernels give: numbers of events."""
+        names = enumerate(self.columns)
+        return [place for place, name in names if name.endswith(f".{REF}") and code_kind(self.kinds[place]) == WHOLE]
 
     def index(self, keys: Sequence[tuple[int, int]], time: int) -> int:
         """The index by these columns (each with what a TERM in it is compared as), in the order of a time."""

@@ -19,12 +19,14 @@ from ostinato.rules.incremental.codes import NUMBERED, code_kind, decode_value, 
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
 from ostinato.rules.runtime.ingest import LABEL, event_digest, term_reader
-from ostinato.rules.terms.data import DataTerm
+from ostinato.rules.runtime.map_columns import has_map, maps_to_dicts
+from ostinato.rules.terms.data import DataTerm, from_row
 
 LABEL_COLUMN, BEGIN, END, TERM_COLUMN, REFERENCE = range(5)
 FIRST_ATTRIBUTE = 5
 FEW_LABELS = 1_000
 PRESENT = "present"  # in place of a type: only whether there is a value
+CONTENT = "content"  # in place of a type: the elements that a list, a struct or a map is, as one
 Path = tuple[str, ...]
 
 
@@ -40,6 +42,7 @@ class EventRows:
     kinds: list[tuple[Path, Any]] = field(default_factory=list)
     readers: dict[int, Callable[[Mapping[str, Any]], DataTerm]] = field(default_factory=dict)
     referenced: set[int] = field(default_factory=set)
+    counted: set[int] = field(default_factory=set)  # labels whose events kernels count one by one
 
     @property
     def width(self) -> int:
@@ -56,6 +59,7 @@ class EventRows:
         self.labels = {name: other for name, other in self.labels.items() if other != number}
         self.readers.pop(number, None)
         self.referenced.discard(number)
+        self.counted.discard(number)
 
     def column(self, path: Path, kind: Any) -> int:
         """The column of an attribute as a type."""
@@ -64,6 +68,12 @@ class EventRows:
             self.columns[key] = FIRST_ATTRIBUTE + len(self.kinds)
             self.kinds.append((path, kind))
         return self.columns[key]
+
+    def count(self, label: int) -> None:
+        """Tell the events of a label apart, by all their attributes."""
+        self.counted.add(label)
+        for name, kind in self.incoming.types.items():
+            self.column((name,), CONTENT if kind is TERM or pa.types.is_nested(kind) else kind)
 
     def encode(self, events: pa.Table) -> Int64:
         """Events as IncomingColumns.read gives them."""
@@ -91,10 +101,20 @@ class EventRows:
                 column = pc.struct_field(column, name)
             if kind is PRESENT:
                 rows[:, place] = np.where(column.is_valid().to_numpy(), 1, null)
+            elif kind is CONTENT:
+                rows[:, place] = self._contents(path[0], column)
             else:
                 wanted = column if kind is TERM or column.type == kind else column.cast(kind)
                 rows[:, place] = encode_column(wanted, kind, self.interned)
         return rows
+
+    def _contents(self, name: str, column: pa.ChunkedArray) -> list[int]:
+        kind, interned, made = self.incoming.types[name], self.interned, []
+        for value in column.to_pylist():
+            if kind is not TERM and has_map(kind):
+                value = maps_to_dicts(value, kind)
+            made.append(interned.null if value is None else interned.number(from_row("", {name: value}, without=())))
+        return made
 
     def _labels(self, labels: pa.ChunkedArray) -> Int64:
         if len(labels) <= FEW_LABELS:
@@ -121,7 +141,7 @@ class EventRows:
         found = [
             place
             for place, (_, kind) in enumerate(self.kinds, FIRST_ATTRIBUTE)
-            if kind is not PRESENT and code_kind(kind) == NUMBERED
+            if kind is not PRESENT and (kind is CONTENT or code_kind(kind) == NUMBERED)
         ]
         return [TERM_COLUMN, REFERENCE, *found]
 
@@ -157,7 +177,7 @@ def _values(row: Int64, old: EventRows, new: EventRows) -> dict[str, Any]:
     found |= {"begin": int(row[BEGIN]), "end": int(row[END])}
     for place, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE):
         code = int(row[place])
-        if code == old.interned.null:
+        if code == old.interned.null or kind is CONTENT:
             continue
         value = True if kind is PRESENT else decode_value(code, kind, old.interned)
         inside, name = found, new.incoming.columns[path[0]]

@@ -8,7 +8,7 @@ Python.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,8 +40,9 @@ _KERNELS |= {"median": k.MEDIAN, "stddev": k.STDDEV, "first": k.FIRST_OF, "last"
 class GroupPlan:
     """What the instructions of a group say, while they are written."""
 
-    columns: list[int]  # the slots of a row
-    aggregates: list[list[Any]]
+    outer: frozenset[Operand]  # what all rows have in common
+    columns: list[int] = field(default_factory=list)  # the slots of a row
+    aggregates: list[list[Any]] = field(default_factory=list)
     after: int = -1
     window: SlidingWindow | None = None
 
@@ -154,7 +155,7 @@ class HeadPlanner:
         for way in planner.drive(node):
             delta, columns = way
             interval = self._interval(delta, columns)
-            group = GroupPlan([], [])
+            group = GroupPlan(frozenset(columns.values()))
             planner.in_group = True
             delta.add(k.GROUP, group)
             for each in reversed(above):
@@ -200,7 +201,8 @@ class HeadPlanner:
             raise NeedsHostError
         if term.name in CALCULATING and value.coded not in (WHOLE, FLOAT, NOTHING):
             raise NeedsHostError
-        distinct = [group.column(columns[self.names.variable(name)].slot) for name in names]
+        read = [columns[self.names.variable(name)] for name in names]
+        distinct = [group.column(each.slot) for each in read if each not in group.outer]
         order: list[int] = []
         if term.name in ("first", "last"):
             idents = [each.ident for each in self.node.sources(term)]

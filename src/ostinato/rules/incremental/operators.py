@@ -70,11 +70,15 @@ class DeltaPlanner(PointPlanner):
             self._match_derived(point, node, self.source_point(node.stream), attributes.types)
             return
         label, incoming = self.events.label(node.stream), self.events.incoming
-        if is_flat(found):
+        if is_flat(found) or self.is_told_apart(found):
             delta = self.delta(self.incoming)
             delta.label = label
             read = incoming_columns(self.events, delta)
-            self.emit(delta, point, match_flat(delta, found, read, delta.column(BEGIN), delta.column(END)))
+            slots = match_flat(delta, found, read, delta.column(BEGIN), delta.column(END))
+            if found.named:
+                self.events.count(label)
+                slots.append(delta.compute(k.SERIAL, slots[0]))
+            self.emit(delta, point, slots)
         else:
             self.events.readers.setdefault(
                 label, live_term_reader(node.stream, attributes, incoming.types, incoming.columns)

@@ -15,6 +15,7 @@ from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.live_patterns import LivePatterns
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.kinds import REF, Kind
+from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.relational.sql_program import SqlProgram
 
 
@@ -55,13 +56,13 @@ class PointPlanner:
     def define(self, name: str, node: cera.Node) -> PointPlan:
         names, relevance = self.generator.columns(node), self.program.plan.relevance[name]
         kinds = {self.generator.names.variable(each): kind for each, kind in self.types.kinds[name].items()}
-        default = {each: pa.string() if each.endswith(f".{REF}") else pa.int64() for each in names}
+        kinds |= self._references(name, node)
         places = {each: place for place, each in enumerate(names)}
         bounds = [bound for use in relevance.uses for bound in use.bounds]
         point = PointPlan(
             name,
             tuple(names),
-            tuple(kinds.get(each, default[each]) for each in names),
+            tuple(kinds.get(each, pa.int64()) for each in names),
             k.STORED if relevance.uses else k.TRANSIENT,
             relevance.waits,
             tuple(places[self.generator.names.time(ident, "end")] for ident in node.schema.times),
@@ -72,6 +73,26 @@ class PointPlanner:
         self.by_name[name] = point
         self.points.append(point)
         return point
+
+    def _references(self, name: str, node: cera.Node) -> dict[str, Kind]:
+        """What the references of collected events are: numbers that kernels give, or digests where Python matches."""
+        if isinstance(node, cera.Match):
+            kind = pa.int64() if self.is_told_apart(self.types.match_plans[name]) else pa.string()
+            return {self.generator.names.time(node.ident, REF): kind}
+        if isinstance(node, cera.Point):
+            point = self.by_name[node.name]
+            found = zip(self.generator.columns(node), point.kinds, strict=True)
+            return {each: kind for each, kind in found if each.endswith(f".{REF}")}
+        below = [self._references(name, each) for each in cera.inputs(node)]
+        if isinstance(node, cera.Rename):
+            old, new = self.generator.columns(node.input), self.generator.columns(node)
+            return {after: below[0][before] for before, after in zip(old, new, strict=True) if before in below[0]}
+        return {each: kind for found in below for each, kind in found.items()}
+
+    def is_told_apart(self, found: MatchPlan) -> bool:
+        """Whether kernels can tell the events of a match apart. One that is derived may equal one that comes in."""
+        stream = found.match.stream
+        return found.flat is not None and isinstance(stream, str) and stream not in self.types.derived
 
     def _until(self, time: tuple[str, str] | None, offset: int, places: dict[str, int]) -> tuple[int, int]:
         ticks = -self.generator.ticks(-offset)

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.rules.incremental.codes import NOTHING, code_kind, decode_column, encode_column
-from ostinato.rules.incremental.event_rows import FIRST_ATTRIBUTE, PRESENT, EventRows
+from ostinato.rules.incremental.codes import NOTHING, NUMBERED, WHOLE, code_kind, decode_column, encode_column
+from ostinato.rules.incremental.event_rows import CONTENT, FIRST_ATTRIBUTE, PRESENT, EventRows
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.schema_evolution import widen_column
 from ostinato.rules.relational.kinds import TERM, Kind
@@ -18,8 +18,9 @@ def carry_columns(rows: Int64, old: EventRows, made: Int64, new: EventRows, firs
 
     Where only their presence was read, they have no value.
     """
-    known = {path: column for column, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE) if kind is PRESENT}
-    known |= {path: column for column, (path, kind) in enumerate(old.kinds, FIRST_ATTRIBUTE) if kind is not PRESENT}
+    places = list(enumerate(old.kinds, FIRST_ATTRIBUTE))
+    known = {path: column for column, (path, kind) in places if kind is PRESENT or kind is CONTENT}
+    known |= {path: column for column, (path, kind) in places if kind is not PRESENT and kind is not CONTENT}
     for column, (path, kind) in enumerate(new.kinds, FIRST_ATTRIBUTE):
         before = old.columns.get((path, str(kind)), known.get(path))
         if column < first or before is None or before >= rows.shape[1]:
@@ -27,6 +28,9 @@ def carry_columns(rows: Int64, old: EventRows, made: Int64, new: EventRows, firs
         of = old.kinds[before - FIRST_ATTRIBUTE][1]
         if kind is PRESENT:
             made[:, column] = np.where(rows[:, before] == new.interned.null, new.interned.null, 1)
+        elif kind is CONTENT or of is CONTENT:
+            if kind is of:
+                made[:, column] = rows[:, before]
         elif of is not PRESENT:
             made[:, column] = recode(rows[:, before], of, kind, new.interned, f"`{'.'.join(path)}`")
 
@@ -35,6 +39,8 @@ def recode(codes: Int64, before: Kind, after: Kind, interned: Interned, name: st
     """Values of a type in the codes of a wider one."""
     if code_kind(before) in (NOTHING, code_kind(after)):
         return codes
+    if code_kind(before) == NUMBERED and code_kind(after) == WHOLE:
+        return codes  # of references: any numbers tell events apart
     codes = np.ascontiguousarray(codes)
     if after is TERM:
         values = decode_column(codes, before, interned).to_pylist()

@@ -141,6 +141,8 @@ def _load_tables(steps: StepEvaluator, saved: Snapshot, patterns: dict[CelStream
         for place, (column, kind) in enumerate(zip(table.columns, plan.kinds, strict=True)):
             if kind is TERM:
                 rows[:, place] = [null if text is None else interned.number(untag(text)) for text in column.to_pylist()]
+            elif place in plan.serials:
+                rows[:, place] = column.combine_chunks().dictionary_encode().indices  # digests were saved
             else:
                 rows[:, place] = encode_column(column, kind, interned)
         points[name] = rows

@@ -23,14 +23,14 @@ from ostinato.rules.incremental.operators import DeltaPlanner
 from ostinato.rules.incremental.recode import carry_columns
 from ostinato.rules.incremental.tables import Linker
 from ostinato.rules.kernels import layout as k
-from ostinato.rules.kernels.events import MOST, drop_done, sort_few
+from ostinato.rules.kernels.events import MOST, drop_done, drop_repeats, sort_few
 from ostinato.rules.kernels.retention import clear, forget
 from ostinato.rules.kernels.steps import run
 from ostinato.rules.kernels.stores import add_rows, rebuild_due, reindex
 from ostinato.rules.relational.sql_program import SqlProgram
 
 _ROWS = 20_000  # events of a call of kernels, which nothing can interrupt
-_KERNELS = (run, add_rows, reindex, sort_few, drop_done, forget)
+_KERNELS = (run, add_rows, reindex, sort_few, drop_repeats, drop_done, forget)
 FEW_ROWS = 16  # a group of so few is aggregated as a whole, instead of what enters and leaves
 CHUNK = 256  # events of a step, about: look-ups pass over what came after them in it
 
@@ -136,6 +136,10 @@ class LiveProgram:
 
     def _advance(self, now: int) -> None:
         state, count = self.state, self._sort(now)
+        if count > 1 and self.events.counted:
+            counted = np.zeros(self.events.last_label + 1, np.int64)
+            counted[list(self.events.counted)] = 1
+            drop_repeats(state, count, counted, np.full(1 << (2 * count).bit_length(), -1, np.int64))
         marks, total = state.marks, int(state.marks[k.EVENTS])
         try:
             last, ends = 0, self.waiting[:, END]
@@ -360,6 +364,8 @@ class LiveProgram:
             if plan.retention != k.STORED and plan.waits:
                 rows = rows[rows[:, plan.ends].max(axis=1) > now]
             self.add(plan, rows)
+            serials = [rows[:, place].max() for place in plan.serials if len(rows)]
+            marks[k.LAST_SERIAL] = max([marks[k.LAST_SERIAL], *serials])
         for point in state.points:
             point.marks[k.TOUCHED] = 0
             point.marks[k.COMMITTED] = point.marks[k.KEPT] = point.marks[k.COUNT]

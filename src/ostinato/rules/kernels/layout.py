@@ -53,9 +53,9 @@ EQUAL, ABOVE, FROM, BELOW, UP_TO = range(5)  # the column is …  the constant
 # The words of the whole.
 (
     QUEUE_SIZE, DUE_SIZE, LOG_SIZE, TOUCHED_SIZE, DIRTY_SIZE, NOW, FINAL, NEXT_EVENT, EVENTS, PHASE, DELTA, PC, DEPTH,
-    RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW, FEW_ROWS, IS_NULL_TAKEN,
-) = range(22)  # fmt: skip
-WORDS = 22
+    RESUMES, SKIP, WHO, GROUP_ROWS, STEP, CHUNK, DONE_NOW, FEW_ROWS, IS_NULL_TAKEN, LAST_SERIAL,
+) = range(23)  # fmt: skip
+WORDS = 23
 BETWEEN, WAKING, WORKING = 0, 1, 2  # phases
 
 # Why a kernel returns.
@@ -85,6 +85,7 @@ EQ_I, NE_I, LT_I, LE_I, GT_I, GE_I = range(32, 38)
 EQ_F, NE_F, LT_F, LE_F, GT_F, GE_F = range(38, 44)
 AND, OR, NOT, IS_NULL, IS_TRUE, COALESCE = range(44, 50)
 DIV_I, CHOOSE = 50, 51  # rounded down; A of a condition: B, or else the one after it
+SERIAL = 52  # a number that no other tuple has
 
 # What a TERM holds, where it is plain.
 NUMBER, TRUTH, MOMENT, TEXT = 1, 2, 3, 4

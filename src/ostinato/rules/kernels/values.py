@@ -31,6 +31,7 @@ from ostinato.rules.kernels.layout import (
     I_TO_F,
     IS_NULL,
     IS_TRUE,
+    LAST_SERIAL,
     LE_F,
     LE_I,
     LEAST,
@@ -49,6 +50,7 @@ from ostinato.rules.kernels.layout import (
     OP,
     OR,
     ROUND_F,
+    SERIAL,
     SQRT_F,
     SUB_F,
     SUB_I,
@@ -196,6 +198,9 @@ def compute(state: ProgramState, pc: int) -> None:
         frame[dst] = b if a == null else a
     elif op == CHOOSE:
         frame[dst] = b if a == 1 else frame[code[pc, 4]]
+    elif op == SERIAL:
+        state.marks[LAST_SERIAL] += 1
+        frame[dst] = state.marks[LAST_SERIAL]
     elif a == null:
         frame[dst] = null
     elif op == NOT:
