@@ -3,7 +3,8 @@
 push: batches of 10,000 events, on one core, with the tuples kept and the memory of the process at marks on the way.
 small: batches of 100. single: one event at a time, in the middle of the stream. many: 100 and 1,000 rules that join two
 labels of their own, or filter one label, and one more rule deployed beside them. keys: every second event has a key
-that is new. whole: all events of files at once, with the derived events written to files, by the embedded engine on all
+that is new. sliding: aggregates over the last 100 and 10,000 events, one event at a time and in batches of 10,000.
+whole: all events of files at once, with the derived events written to files, by the embedded engine on all
 cores and on one, and by Spark, in turns; the fastest of each counts.
 """
 
@@ -166,6 +167,40 @@ def single(events: int) -> dict[str, float]:
     }
 
 
+AGGREGATES = {
+    "avg(all)": "a { avg(all var V) }",
+    "count(each), sum(each)": "n { count(each 1) }, s { sum(each var V) }",
+    "median(all)": "m { median(all var V) }",
+    "stddev(all)": "d { stddev(all var V) }",
+}
+
+
+def sliding(events: int) -> dict[str, dict[str, float]]:
+    """Microseconds of CPU per event, of which each closes a window; the first windows were full before."""
+    rule = """DETECT d { $ } ON and { event e: a {{ }}, event t: timer:from-end-backward [ event e, # sec ],
+        while t: collect a {{ v { var V } }} } END"""
+    found: dict[str, dict[str, float]] = {}
+    random = np.random.default_rng(1)
+    for name, head in AGGREGATES.items():
+        for window in (100, 10_000):
+            count = window + 2_000 + 2 * events
+            values = np.round(random.normal(50, 20, count), 1)
+            made = pa.table({"ts": np.arange(count), "type": ["a"] * count, "v": values})
+            engine = ost.rules(rule.replace("$", head).replace("#", str(window))).engine(schema=made.schema)
+            engine.push(made.slice(0, window + 1_000))
+            singles = made.slice(window + 1_000, 1_000).to_pylist()
+            began = time.process_time()
+            for row in singles:
+                engine.push([row])
+            batched = time.process_time()
+            for first in range(window + 2_000, count, events):
+                engine.push(made.slice(first, events))
+            ended = time.process_time()
+            per_event = {"one": (batched - began) * 1e3, "batch": (ended - batched) * 1e6 / (2 * events)}
+            found.setdefault(name, {}).update({f"{how}, window of {window:,}": us for how, us in per_event.items()})
+    return found
+
+
 def whole(events: int, repeats: int, folder: Path) -> dict[str, Any]:
     from ostinato.spark import session
 
@@ -219,7 +254,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=10_000_000, help="number of events of push and whole")
     parser.add_argument("--single", type=int, default=11_000, help="events pushed one at a time")
     parser.add_argument("--repeats", type=int, default=3, help="runs of whole; the fastest counts")
-    parser.add_argument("--only", choices=("push", "small", "single", "many", "keys", "whole"))
+    parser.add_argument("--only", choices=("push", "small", "single", "many", "keys", "sliding", "whole"))
     parser.add_argument("--record", type=Path, help="a JSON file to write the result to")
     options = parser.parse_args()
     result: dict[str, Any] = {}
@@ -233,6 +268,8 @@ def main() -> None:
         result["keys"] = keys(options.events)
     if options.only in (None, "single"):
         result["single"] = single(options.single)
+    if options.only in (None, "sliding"):
+        result["sliding"] = sliding(min(options.events, BATCH))
     if options.only in (None, "whole"):
         with tempfile.TemporaryDirectory(prefix="ostinato-bench-") as folder:
             result["whole"] = whole(options.events, options.repeats, Path(folder))

@@ -113,7 +113,8 @@ class EventRows:
         for value in column.to_pylist():
             if kind is not TERM and has_map(kind):
                 value = maps_to_dicts(value, kind)
-            made.append(interned.null if value is None else interned.number(from_row("", {name: value}, without=())))
+            content = from_row("", {name: value}, without=())
+            made.append(interned.number(content) if content.children else interned.null)
         return made
 
     def _labels(self, labels: pa.ChunkedArray) -> Int64:
