@@ -72,7 +72,8 @@ def cel_texts(draw: st.DrawFn) -> str:
     )
     keys = draw(st.sampled_from(["", "", " PARTITION BY k"]))
     window = draw(st.sampled_from(["", "", " WITHIN 3 EVENTS", " WITHIN 2 seconds", " WITHIN 1.5 seconds"]))
-    return f"SELECT {strategy} * WHERE {formula}{keys}{window}{after}"
+    shown = draw(st.sampled_from(["*", "*", f"x0.v AS a, {names[-1]}.k AS b", f"x0.ts, last({names[-1]}.s) AS `end`"]))
+    return f"SELECT {strategy} {shown} WHERE {formula}{keys}{window}{after}"
 
 
 def with_timestamps(rows: list[Row]) -> pa.Table:
@@ -112,6 +113,10 @@ def test_both_find_the_same(text: str, rows: list[Row]) -> None:
         ("SELECT NXT * WHERE A : (B OR C) CONSUME BY PARTITION", ["SKIP PAST LAST ROW PATTERN (A (B | C))"]),
         ("A : B : C? : D AFTER MATCH SKIP TO NEXT ROW", ["SKIP TO NEXT ROW PATTERN (A B C? D)"]),
         ("A : B WITHIN 10 minutes", ["B AS type = 'B' AND ts <= FIRST(ts) + INTERVAL '600' SECOND"]),
+        (
+            "SELECT a.v, last(b.v) AS `last` WHERE A AS a : (B AS b):+ : C",
+            ['SELECT v, "last" FROM events', 'MEASURES A.v AS v, LAST(B.v) AS "last"'],
+        ),
         ("A:{2,3} : B WITHIN 3 EVENTS", ["PATTERN (A{2,3} B)", "B AS type = 'B' AND count(*) <= 3"]),
         ("`order` AS `end` : ANY AS b FILTER b.`my value` = `end`.`select`", ['"my value" = END_."select"']),
         (
@@ -141,10 +146,17 @@ def test_what_sql_finds_in_the_same_way(text: str, lines: list[str]) -> None:
         "A AND B",
         "A ; NOT B ; C",
         "A : B LIMIT 3",
-        "SELECT x WHERE A AS x : B",
+        "SELECT x WHERE A AS x : B",  # a whole event
+        "SELECT y.v WHERE A AS x : B AS y",  # each y once, though here it could not be otherwise
+        "SELECT x.v WHERE (A AS x):+ : B",  # a list
+        "SELECT x.v + 1 AS v WHERE A AS x : B",
+        "SELECT x.k WHERE A AS x : B PARTITION BY k",  # SQL shows k already
+        "SELECT x.v AS v, y.v AS w WHERE A AS x OR A AS y",  # two rows for one event
         "A AS x : B AS x",
         "A AS x : B AS y FILTER y.v > x.v + 1",
         "A AS x : B AS y FILTER y.v > 1.5",
+        "A AS x FILTER (x.v > 1) = (x.v > 2)",
+        "A AS x FILTER x.t > '2026-01-01'",
         "(B AS b FILTER count(b) < 3):+ : C",
         "A : B WITHIN 5 ON v",
         "A -> B WITHIN 4 EVENTS WITH TIMEOUT ROWS",

@@ -55,6 +55,11 @@ class Paths:
             waiting += more
         return True
 
+    def one_way(self, fits: Callable[[int, int], bool]) -> bool:
+        """Whether each row can only go on to one place."""
+        choices = [self.first, *(self.follow(place) for place in self.first | {after for _, after in self.pairs})]
+        return not any(fits(one, other) for among in choices for one in among for other in among if one < other)
+
     def overlap(self, fits: Callable[[int, int], bool]) -> bool:
         """Whether a match may begin inside of another."""
         return any(fits(later, first) for _, later in self.pairs for first in self.first)

@@ -38,12 +38,18 @@ class Pattern:
     text: str
     rows: tuple[Row, ...]
     gaps: tuple[tuple[str, Row], ...]
+    first: tuple[Row, ...]
     last: tuple[Row, ...]
     one_per_start: bool  # no two matches begin with the same row
     one_per_end: bool
+    one_way: bool  # the rows of a match tell which event each of them is
 
     def owner(self, variable: str) -> Row:
-        return next(row for row in self.rows if row.event.variable == variable)
+        """The only row of a variable."""
+        found = [row for row in self.rows if row.event.variable == variable]
+        if len(found) != 1:
+            raise Differs
+        return found[0]
 
 
 def read_pattern(formula: n.Formula, *, strict: bool) -> Pattern:
@@ -54,20 +60,21 @@ def read_pattern(formula: n.Formula, *, strict: bool) -> Pattern:
     rows, gaps = tuple(reader.rows), tuple(reader.gaps)
     if not paths.shortest:
         raise Differs
-    last = tuple(rows[event] for event in sorted({reader.writer.events[place] for place in paths.last}))
-    if gaps:
-        _check_steps(formula)
-        return Pattern(text, rows, gaps, last, one_per_start=True, one_per_end=False)
-    if paths.shortest == paths.longest:
-        return Pattern(text, rows, gaps, last, one_per_start=True, one_per_end=True)
     events = reader.writer.events
+    first, last = (
+        tuple(rows[event] for event in sorted({events[at] for at in ends})) for ends in (paths.first, paths.last)
+    )
     fit = [[row.may_be(other) for other in rows] for row in rows]
 
     def fits(one: int, other: int) -> bool:
         return fit[events[one]][events[other]]
 
-    alone = paths.one_per_start(fits)
-    return Pattern(text, rows, gaps, last, alone, alone and not paths.overlap(fits))
+    if gaps:
+        _check_steps(formula)
+    fixed = paths.shortest == paths.longest
+    alone = bool(gaps) or fixed or paths.one_per_start(fits)
+    ends = not gaps and (fixed or (alone and not paths.overlap(fits)))
+    return Pattern(text, rows, gaps, first, last, alone, ends, paths.one_way(fits))
 
 
 def _check_steps(formula: n.Formula) -> None:
