@@ -13,6 +13,7 @@ import ostinato
 from ostinato.cli.jobs.events import open_live
 from ostinato.cli.jobs.patterns import EventJob, Matches
 from ostinato.cli.report import note, read_with_progress
+from ostinato.core.text.counts import format_count
 from ostinato.errors import QueryError
 from ostinato.files.live import LiveEvents
 from ostinato.files.reader import EventReader
@@ -149,7 +150,7 @@ class ManyPatternsJob(EventJob):
         stats = engine.stats()
         self.report(reader, began, events=stats.events, matches=matches, late=stats.late)
         quiet = [name for name, each in stats.queries.items() if not each.matches and each.stopped is None]
-        note(f"{len(stats.queries):,} queries, {len(quiet):,} of them without a match")
+        note(f"{format_count(len(stats.queries), 'query')}, {len(quiet):,} of them without a match")
         for name, each in stats.queries.items():
             if each.stopped is not None:
                 note(f"{name} was stopped: {each.stopped}")

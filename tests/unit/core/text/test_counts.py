@@ -15,6 +15,8 @@ from ostinato.core.text.counts import format_count
         (1, "state", "1 state"),
         (0.9, "completion", "1 completion"),
         (1200.0, "event", "1,200 events"),
+        (1, "query", "1 query"),
+        (3, "query", "3 queries"),
     ],
 )
 def test_counts(number: float, noun: str, text: str) -> None:
