@@ -39,10 +39,15 @@ from ostinato.sql.kernels.layout import (
 SEARCH = struct_type(Search)
 KIND, WHOLE = range(2)  # columns of the stack
 
-# Operators. Those of whole numbers have the bounds of their type as arguments.
+# Operators. Those of whole numbers have the bounds of their type as arguments; those that compare the values of columns
+# have both columns and the outcomes packed into one argument, and both places, each one more, into the other.
+PACKED = 20
+_MASK = (1 << PACKED) - 1
 (
     LOAD_INT,
     LOAD_FLOAT,
+    COMPARE_ROWS,
+    COMPARE_FLOAT_ROWS,
     CONSTANT_INT,
     CONSTANT_FLOAT,
     LOAD_TOTAL,
@@ -89,7 +94,7 @@ KIND, WHOLE = range(2)  # columns of the stack
     REQUIRE,
     CALL_FUNCTION,
     ASK_ENGINE,
-) = range(48)
+) = range(50)
 LESS, EQUAL, GREATER = 1, 2, 4  # of COMPARE: which outcomes are true
 
 
@@ -253,6 +258,31 @@ def _load_total(search: Search, op: int, total: int, frame_top: int) -> None:
 
 
 @subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
+def _row_at(search: Search, place: int, partition: int, start: int, depth: int, base: int) -> int:
+    """The row that is read at a place, or the one that stands for no row."""
+    row = start + depth - 1 if place < 0 else find_place(search, place, partition, start, depth, base)
+    return row if row >= 0 else search.ints.shape[1] - 1
+
+
+@subroutine(void(SEARCH, int64, int64, int64, int64))
+def _compare_rows(search: Search, op: int, top: int, columns: int, rows: int) -> None:
+    """Compare the values of two columns, each at a row of its own."""
+    one, other, outcomes = columns & _MASK, columns >> PACKED & _MASK, columns >> 2 * PACKED
+    left, right = rows >> 32, rows & 0xFFFFFFFF
+    if op == COMPARE_ROWS:
+        null = search.int_nulls[one, left] | search.int_nulls[other, right]
+        outcome = order(search.ints[one, left], search.ints[other, right])
+    else:
+        null = search.float_nulls[one, left] | search.float_nulls[other, right]
+        a, b = search.floats[one, left], search.floats[other, right]
+        outcome = LESS if a < b else GREATER if a > b else EQUAL
+        if np.isnan(a) or np.isnan(b):
+            outcome = order(int(np.isnan(a)), int(np.isnan(b)))
+    search.stack[top, KIND] = NULL if null else THERE
+    search.stack[top, WHOLE] = np.int64(outcome & outcomes != 0)
+
+
+@subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
 def holds(search: Search, variable: int, partition: int, start: int, depth: int, base: int) -> int:
     """Whether the condition of a variable is TRUE for the last row of a match of so many rows: NO or YES, or ASK,
     CALL or BAD_VALUE, which are no answers."""
@@ -262,15 +292,18 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
         op, a, b = steps[step, 0], steps[step, 1], steps[step, 2]
         if op <= LOAD_FLOAT:
             top += 1
-            row = start + depth - 1 if b < 0 else find_place(search, b, partition, start, depth, base)
-            if row < 0:
-                row = search.ints.shape[1] - 1
+            row = _row_at(search, b, partition, start, depth, base)
             if op == LOAD_INT:
                 stack[top, KIND] = NULL if search.int_nulls[a, row] else THERE
                 stack[top, WHOLE] = search.ints[a, row]
             else:
                 stack[top, KIND] = NULL if search.float_nulls[a, row] else THERE
                 floats[top] = search.floats[a, row]
+        elif op <= COMPARE_FLOAT_ROWS:
+            top += 1
+            left = _row_at(search, (b & _MASK) - 1, partition, start, depth, base)
+            right = _row_at(search, (b >> PACKED) - 1, partition, start, depth, base)
+            _compare_rows(search, op, top, a, left << 32 | right)
         elif op == CONSTANT_INT:
             top += 1
             stack[top, KIND], stack[top, WHOLE] = THERE, a

@@ -106,6 +106,6 @@ class RowCodes:
 
     def columns(self, columns: list[pa.Array], size: int) -> Values:
         """The values of registers, as fields of the search hold them."""
-        given = zip(self.kinds, self.numbers, columns, strict=True)
+        given = zip(self.kinds, self.numbers, ([column] for column in columns), strict=True)
         filled = fill_columns(self.bound.conditions.registers, given, size, self.texts.encode)
         return dict(zip(("ints", "floats", "int_nulls", "float_nulls"), filled, strict=True))

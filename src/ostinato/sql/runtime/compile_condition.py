@@ -7,7 +7,7 @@ values at a few rows of the match. What a program cannot hold raises Unsupported
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,6 +60,7 @@ class ConditionCompiler(ConditionParts):
         outer = self._without_rows(condition.copy())
         self._emit(outer, BOOLEAN)
         self.steps.append((p.REQUIRE, 0, 0))
+        self.steps = list(_fuse(self.steps))
 
     # Steps.
 
@@ -350,6 +351,25 @@ class ConditionCompiler(ConditionParts):
         self._emit(node.this, kind)
         self._convert(kind, result)
         self._convert(result, wanted)
+
+
+def _fuse(steps: Sequence[tuple[int, Any, Any]]) -> Iterator[tuple[int, Any, Any]]:
+    """Loads of two values that are compared become one step."""
+    fused = {
+        (p.LOAD_INT, p.LOAD_INT, p.COMPARE): p.COMPARE_ROWS,
+        (p.LOAD_FLOAT, p.LOAD_FLOAT, p.COMPARE_FLOATS): p.COMPARE_FLOAT_ROWS,
+    }
+    at = 0
+    while at < len(steps):
+        together = fused.get(tuple(op for op, *_ in steps[at : at + 3]))  # type: ignore[arg-type]
+        if together is None:
+            yield steps[at]
+            at += 1
+        else:
+            (_, one, place), (_, other, where), (_, outcomes, _) = steps[at : at + 3]
+            columns = one | other << p.PACKED | outcomes << 2 * p.PACKED
+            yield together, columns, place + 1 | where + 1 << p.PACKED
+            at += 3
 
 
 _Emitter = Callable[[ConditionCompiler, exp.Expression, Kind], None]

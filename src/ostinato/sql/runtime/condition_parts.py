@@ -42,6 +42,7 @@ class Unsupported(Exception):
 
 
 TERM = re.compile(r'"#(\d+)"')
+_COLUMN_IN_BRACKETS = re.compile(r"^\(\s*([^\W\d]\w*)\s*\)$")
 
 
 @dataclass(frozen=True)
@@ -123,7 +124,9 @@ class ConditionParts:
         def nothing(found: re.Match[str]) -> str:
             return f"CAST(NULL AS {self.values.types([self._inner_text(self.terms[int(found[1])])])[0]})"
 
-        part = RowPart(TERM.sub(written, text), "NULL" if place == NOW else TERM.sub(nothing, text), place)
+        # A term alone is NULL where there is no row.
+        without = "NULL" if place == NOW or TERM.fullmatch(text) else TERM.sub(nothing, text)
+        part = RowPart(_COLUMN_IN_BRACKETS.sub(r"\1", TERM.sub(written, text)), without, place)
         return self._named(part, self._kind(self.values.types([part.text])[0]))
 
     def _inner_text(self, term: n.Term) -> str:

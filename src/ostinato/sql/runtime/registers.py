@@ -133,34 +133,49 @@ class Columns:
 def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Columns:
     """Evaluate the columns over all rows. `texts` are those of programs, beside those of the rows."""
     kinds = [kind for _, kind, _ in registers.columns]
-    found = values.evaluate([f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns])
+    found = {number: values.stored(text, kind.type) for number, (text, kind, _) in enumerate(registers.columns)}
+    items = [f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns]
+    left = [number for number, column in found.items() if column is None]
+    found |= zip(left, values.evaluate([items[number] for number in left]), strict=True)
     without = values.constants([f"CAST(({text}) AS {kind.type})" for _, kind, text in registers.columns])
-    found = [pa.concat_arrays([column, nothing]) for column, nothing in zip(found, without, strict=True)]
-    strings = [column for kind, column in zip(kinds, found, strict=True) if kind.name == "text"]
+    every = [*found.values(), *without]
+    strings = [column for kind, column in zip([*kinds, *kinds], every, strict=True) if kind.name == "text"]
     order = _texts_in_order([*strings, pa.array(sorted(texts), pa.string())])
-    columns = zip(kinds, registers.columns.values(), found, strict=True)
-    size = values.rows.size + 1
-    filled = fill_columns(registers, columns, size, lambda column: pc.index_in(column, order).fill_null(0))
+    numbers = list(registers.columns.values())
+    filled = fill_columns(
+        registers,
+        zip(kinds, numbers, zip(found.values(), without, strict=True), strict=True),
+        values.rows.size + 1,
+        lambda column: pc.index_in(column, order).fill_null(0),
+    )
     known = {text: place for place, text in enumerate(order.to_pylist())} if texts else {}
     return Columns(*filled, {text: known[text] for text in texts}, lambda numbers: order.take(pa.array(numbers)))
 
 
 def fill_columns(
-    registers: Registers, columns: Iterable[tuple[Kind, int, pa.Array]], size: int, encode: Callable[[pa.Array], Any]
+    registers: Registers,
+    columns: Iterable[tuple[Kind, int, Iterable[pa.Array]]],
+    size: int,
+    encode: Callable[[pa.Array], Any],
 ) -> tuple[Int64, Float64, UInt8, UInt8]:
-    """Values as ints and floats, by number, and which of each are NULL. `encode` gives the places of texts."""
+    """Values as ints and floats, by number, and which of each are NULL. Each column comes in pieces. `encode` gives the
+    places of texts."""
     ints, floats = np.zeros((registers.ints, size), np.int64), np.zeros((registers.floats, size), np.float64)
     int_nulls, float_nulls = np.zeros(ints.shape, np.uint8), np.zeros(floats.shape, np.uint8)
-    for kind, number, column in columns:
-        nulls = float_nulls if kind.is_float else int_nulls
-        if column.null_count:
-            nulls[number] = ~np.asarray(column.is_valid().to_numpy(zero_copy_only=False))
-        if kind.is_float:
-            floats[number] = raw_values(column)
-        elif kind.name == "text":
-            ints[number] = np.asarray(encode(column))
-        else:
-            ints[number] = to_bytes(column) if kind.name == "bool" else stored_ints(column)
+    for kind, number, pieces in columns:
+        values, nulls = (floats[number], float_nulls[number]) if kind.is_float else (ints[number], int_nulls[number])
+        first = 0
+        for piece in pieces:
+            chosen = slice(first, first + len(piece))
+            first += len(piece)
+            if piece.null_count:
+                nulls[chosen] = ~np.asarray(piece.is_valid().to_numpy(zero_copy_only=False))
+            if kind.is_float:
+                values[chosen] = raw_values(piece)
+            elif kind.name == "text":
+                values[chosen] = np.asarray(encode(piece))
+            else:
+                values[chosen] = to_bytes(piece) if kind.name == "bool" else stored_ints(piece)
     return ints, floats, int_nulls, float_nulls
 
 

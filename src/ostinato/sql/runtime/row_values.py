@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,8 @@ from ostinato.sql.runtime.errors import quote
 from ostinato.sql.runtime.input import OrderedRows, literal, one_chunk, plain_text, select
 from ostinato.sql.syntax import nodes as n
 
+_COLUMN = re.compile(r"[a-z_]\w*|\([a-z_]\w*\)", re.IGNORECASE)
+
 
 class RowValues:
     """Expressions over each row in order. `PREV(price)` becomes a column of the prices one row before."""
@@ -23,6 +26,7 @@ class RowValues:
         self.rows = rows
         self.shifted: dict[tuple[str, int], str] = {}
         self.columns: dict[str, pa.Array] = {}
+        self._types: dict[str, str] = {}
 
     def over(self, rows: OrderedRows) -> RowValues:
         """The same expressions over other rows of the same columns."""
@@ -59,6 +63,12 @@ class RowValues:
 
     def types(self, items: Sequence[str]) -> list[str]:
         """The types of rendered expressions, or of aggregates over them, as DuckDB names them."""
+        new = [item for item in dict.fromkeys(items) if item not in self._types]
+        if new:
+            self._types |= zip(new, self._ask_types(new), strict=True)
+        return [self._types[item] for item in items]
+
+    def _ask_types(self, items: Sequence[str]) -> list[str]:
         source = self.rows.source
         source.connection.register("#table", self._table(items).slice(0, 0))
         try:
@@ -67,6 +77,18 @@ class RowValues:
             return [kind for _, kind, *_ in source.connection.sql(query).fetchall()]
         finally:
             source.connection.unregister("#table")
+
+    def stored(self, text: str, type_name: str) -> pa.Array | None:
+        """The values of an expression that is a column of numbers or times and has this type of DuckDB."""
+        if not _COLUMN.fullmatch(text) or self.types([text]) != [type_name]:
+            return None
+        wanted = text.strip("()").lower()
+        name = next((each for each in self.rows.columns if each.lower() == wanted), None)
+        if name is None:
+            return None
+        kind = self.rows.table.schema.field(name).type
+        numbers = pa.types.is_integer(kind) or pa.types.is_float64(kind) or pa.types.is_timestamp(kind)
+        return self.rows.column(name) if numbers else None
 
     def constants(self, items: Sequence[str]) -> list[pa.Array]:
         """The values of expressions that name no column, one each."""
