@@ -35,67 +35,62 @@ from ostinato.sql.kernels.layout import (
     YES,
     Search,
 )
+from ostinato.sql.kernels.opcodes import (
+    ABSOLUTE,
+    ABSOLUTE_FLOAT,
+    ADD,
+    ADD_FLOATS,
+    AND,
+    CALL_FUNCTION,
+    CEILING,
+    CHOOSE,
+    COALESCE,
+    COMPARE,
+    COMPARE_FLOAT_ROWS,
+    COMPARE_FLOATS,
+    COMPARE_ROWS,
+    CONSTANT_FLOAT,
+    CONSTANT_INT,
+    DISTINCT,
+    DISTINCT_FLOATS,
+    DIVIDE_FLOATS,
+    EQUAL,
+    FLOOR,
+    GREATER,
+    IS_NULL,
+    LESS,
+    LOAD_COUNT,
+    LOAD_FLOAT,
+    LOAD_INT,
+    LOAD_LABEL,
+    LOAD_MEAN,
+    LOAD_NUMBER,
+    MASK,
+    MULTIPLY,
+    MULTIPLY_FLOATS,
+    NEGATE,
+    NEGATE_FLOAT,
+    NOT,
+    OR,
+    PACKED,
+    POWER,
+    PREFER,
+    PREFER_FLOATS,
+    PUSH_NULL,
+    QUOTIENT,
+    REQUIRE,
+    RESCALE,
+    ROUND,
+    SECONDS,
+    SQUARE_ROOT,
+    SUBTRACT,
+    SUBTRACT_FLOATS,
+    TO_FLOAT,
+    TO_SINGLE,
+)
 
 SEARCH = struct_type(Search)
 KIND, WHOLE = range(2)  # columns of the stack
-
-# Operators. Those of whole numbers have the bounds of their type as arguments; those that compare the values of columns
-# have both columns and the outcomes packed into one argument, and both places, each one more, into the other.
-PACKED = 20
-_MASK = (1 << PACKED) - 1
-(
-    LOAD_INT,
-    LOAD_FLOAT,
-    COMPARE_ROWS,
-    COMPARE_FLOAT_ROWS,
-    CONSTANT_INT,
-    CONSTANT_FLOAT,
-    LOAD_TOTAL,
-    LOAD_COUNT,
-    LOAD_MEAN,
-    LOAD_LABEL,
-    LOAD_NUMBER,
-    ADD,
-    SUBTRACT,
-    MULTIPLY,
-    REMAINDER,
-    QUOTIENT,
-    ADD_FLOATS,
-    SUBTRACT_FLOATS,
-    MULTIPLY_FLOATS,
-    DIVIDE_FLOATS,
-    REMAINDER_FLOATS,
-    POWER,
-    NEGATE,
-    ABSOLUTE,
-    NEGATE_FLOAT,
-    ABSOLUTE_FLOAT,
-    TO_FLOAT,
-    TO_SINGLE,
-    ROUND,
-    FLOOR,
-    CEILING,
-    SQUARE_ROOT,
-    SECONDS,
-    RESCALE,
-    COMPARE,
-    COMPARE_FLOATS,
-    DISTINCT,
-    DISTINCT_FLOATS,
-    AND,
-    OR,
-    NOT,
-    IS_NULL,
-    COALESCE,
-    PREFER,
-    PREFER_FLOATS,
-    CHOOSE,
-    PUSH_NULL,
-    REQUIRE,
-    CALL_FUNCTION,
-    ASK_ENGINE,
-) = range(50)
-LESS, EQUAL, GREATER = 1, 2, 4  # of COMPARE: which outcomes are true
 
 
 @subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
@@ -267,7 +262,7 @@ def _row_at(search: Search, place: int, partition: int, start: int, depth: int, 
 @subroutine(void(SEARCH, int64, int64, int64, int64))
 def _compare_rows(search: Search, op: int, top: int, columns: int, rows: int) -> None:
     """Compare the values of two columns, each at a row of its own."""
-    one, other, outcomes = columns & _MASK, columns >> PACKED & _MASK, columns >> 2 * PACKED
+    one, other, outcomes = columns & MASK, columns >> PACKED & MASK, columns >> 2 * PACKED
     left, right = rows >> 32, rows & 0xFFFFFFFF
     if op == COMPARE_ROWS:
         null = search.int_nulls[one, left] | search.int_nulls[other, right]
@@ -301,7 +296,7 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
                 floats[top] = search.floats[a, row]
         elif op <= COMPARE_FLOAT_ROWS:
             top += 1
-            left = _row_at(search, (b & _MASK) - 1, partition, start, depth, base)
+            left = _row_at(search, (b & MASK) - 1, partition, start, depth, base)
             right = _row_at(search, (b >> PACKED) - 1, partition, start, depth, base)
             _compare_rows(search, op, top, a, left << 32 | right)
         elif op == CONSTANT_INT:

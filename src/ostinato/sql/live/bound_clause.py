@@ -13,9 +13,10 @@ import pyarrow as pa
 from ostinato.core import database
 from ostinato.core.arrays import Bools, Int64
 from ostinato.sql.automaton.build import Automaton, build_automaton
+from ostinato.sql.live.code_book import MOST_PACKED
 from ostinato.sql.runtime.bind import bind
 from ostinato.sql.runtime.clause import texts_of_clause
-from ostinato.sql.runtime.conditions import Conditions, compile_conditions
+from ostinato.sql.runtime.conditions import Conditions, compile_by_columns, compile_conditions
 from ostinato.sql.runtime.errors import quote, translate_errors
 from ostinato.sql.runtime.input import (
     OrderedRows,
@@ -85,7 +86,9 @@ class BoundClause:
             empty = _with_columns(connection, schema.empty_table(), computed, alias)
             rows = OrderedRows(source, empty, list(schema.names), keys, None, np.zeros(1, np.int64))
             values = RowValues(match, rows)
-            conditions = compile_conditions(match, automaton.variables, values)
+            conditions = compile_by_columns(match, automaton.variables, values)
+            if conditions is None or len(conditions.local) > MOST_PACKED:
+                conditions = compile_conditions(match, automaton.variables, values)
         return BoundClause(text, match, alias, schema, keys, computed, kept, automaton, values, conditions)
 
     @property

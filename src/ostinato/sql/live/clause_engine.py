@@ -25,6 +25,7 @@ from ostinato.sql.live.row_codes import RowCodes
 from ostinato.sql.live.search_step import NEVER, SearchStep
 from ostinato.sql.runtime.matches import Matches
 
+_ONE = np.ones(1, np.int64)
 _MANY = 4096  # rows that are kept beyond need before they are put away
 
 
@@ -37,7 +38,7 @@ class ClauseEngine:
         self.partitions: Partitions = self.step.partitions
         self.waiting = FoundMatches.none()  # matches whose measures read rows that are not here yet
         self.deadlines: list[tuple[int, int]] = []  # a heap of when matches that are sought are over; the partition
-        self.queued: dict[int, int] = {}  # by partition, what of it came last into the heap
+        self.queued: dict[int, int] = {}  # by partition, what of it came last into the heap, if it is there yet
         self.output = self._nothing()
 
     def _nothing(self) -> pa.Table:
@@ -50,8 +51,11 @@ class ClauseEngine:
         `count`. `now` is the time: no row before it is going to come."""
         touched, counts = _runs(parts)
         self._append(rows, touched, counts, count)
-        late = [part for part in self._overdue(now) if part not in set(touched.tolist())]
-        return self._go_on(np.concatenate([touched, np.array(late, np.int64)]), now, False)
+        if self.deadlines and self.deadlines[0][0] <= now:
+            known = set(touched.tolist())
+            late = [part for part in self._overdue(now) if part not in known]
+            touched = np.concatenate([touched, np.array(late, np.int64)])
+        return self._go_on(touched, now, False)
 
     def flush(self) -> pa.Table:
         """The last row has come."""
@@ -71,14 +75,28 @@ class ClauseEngine:
         partitions.of_rows["row_ids"][places] = np.arange(first, first + len(rows))
         if self.clock is not None and (deadlines := self.bound.deadlines(rows)) is not None:
             partitions.of_rows["deadlines"][places] = ticks_up(deadlines, self.clock)
+        self._write_columns(rows, places)
         partitions["last"][touched] += counts
         partitions.kept += len(rows)
+
+    def _write_columns(self, rows: pa.Table, places: Int64) -> None:
+        """What programs read of rows, where these are columns of the input."""
+        if self.codes.direct and len(rows):
+            for name, values in self.codes.read(rows).items():
+                self.partitions.of_rows[name][..., places] = values
+
+    def read_columns(self, places: Int64) -> None:
+        """Write them for rows that are kept."""
+        self._write_columns(self.kept.take(self.partitions.of_rows["row_ids"][places]), places)
 
     def _overdue(self, now: int) -> Iterator[int]:
         """Partitions in which a match that is sought is over."""
         found: dict[int, None] = {}
         while self.deadlines and self.deadlines[0][0] <= now:
-            found[heapq.heappop(self.deadlines)[1]] = None
+            tick, part = heapq.heappop(self.deadlines)
+            found[part] = None
+            if self.queued.get(part) == tick:
+                del self.queued[part]
         return iter(found)
 
     def due(self) -> int | None:
@@ -105,6 +123,9 @@ class ClauseEngine:
         if not more.any():
             return
         parts, ready, last, now_ready = touched[more], ready[more], last[more], now_ready[more]
+        if self.codes.direct and self.step.code_rows(parts, ready, now_ready):
+            partitions["ready"][parts] = now_ready
+            return
         first = np.maximum(ready - bound.back, partitions["needed"][parts])
         bounds = np.concatenate([[0], np.cumsum(last - first)])
         table = self.kept.take(partitions.of_rows["row_ids"][stretches(first, last - first)])
@@ -204,6 +225,8 @@ class ClauseEngine:
 
 def _runs(parts: Int64) -> tuple[Int64, Int64]:
     """Of numbers side by side: each once, and how many there are of it."""
+    if parts.size == 1:
+        return parts, _ONE
     starts = np.flatnonzero(np.diff(parts, prepend=-1))
     return parts[starts].astype(np.int64), np.diff(np.append(starts, parts.size))
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ostinato.core.arrays import Bools, Int32, Int64, UInt8
 
-_PACKED = 8  # conditions whose truth values are the bits of a code
+MOST_PACKED = 8  # conditions whose truth values are the bits of a code
 
 
 class CodeBook:
@@ -16,7 +16,7 @@ class CodeBook:
 
     def __init__(self, conditions: int, holds: Bools | None = None) -> None:
         self.conditions = conditions
-        self.packed = conditions <= _PACKED
+        self.packed = conditions <= MOST_PACKED
         if self.packed:
             numbers = np.arange(1 << conditions)
             holds = ((numbers[:, None] >> np.arange(conditions)) & 1).astype(np.bool_)

@@ -237,6 +237,8 @@ class SqlEngine:
         self.engine = ClauseEngine(self.bound, self.clock, self.options.limits)
         self._plain = self.options.alone or streamable.is_plain(self.query)
         self.schema = schema
+        self._typed = not any(map(pa.types.is_null, schema.types))
+        self._names = frozenset(schema.names)
 
     def _give_types(self, schema: pa.Schema) -> None:
         """Columns that held only NULL so far have these types from now on."""
@@ -264,6 +266,8 @@ class SqlEngine:
 
     def _conform(self, batch: TableLike | Mapping[str, Any]) -> pa.Table | None:
         """Rows of the clause's input, with computed columns."""
+        if isinstance(batch, Mapping) and (row := self._one_row(batch)) is not None:
+            return self.bound.prepare(self._read_input(row))
         if isinstance(batch, Mapping):
             batch = [batch if self.schema is None else dict.fromkeys(self.schema.names) | dict(batch)]
         elif isinstance(batch, list) and batch and self.schema is not None and isinstance(batch[0], dict):
@@ -279,6 +283,16 @@ class SqlEngine:
         if types := types_of_empty_columns(self.schema, rows.schema):
             self._give_types(with_types(self.schema, types))
         return self.bound.prepare(self._read_input(align_rows(rows, self.schema)))
+
+    def _one_row(self, row: Mapping[str, Any]) -> pa.Table | None:
+        """A row with the types of the stream; None where it has no such values, or columns have no types yet."""
+        if self.schema is None or not self._typed or not row.keys() <= self._names:
+            return None
+        try:
+            columns = [pa.array([row.get(field.name)], field.type) for field in self.schema]
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            return None
+        return pa.Table.from_arrays(columns, schema=self.schema)
 
     def _read_input(self, rows: pa.Table) -> pa.Table:
         if not self._reads_table:

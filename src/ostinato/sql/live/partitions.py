@@ -14,7 +14,7 @@ import numpy.typing as npt
 from ostinato.core.arrays import Int64
 from ostinato.sql.kernels.layout import DEPTH, START
 
-_SLACK = 4
+_SLACK, _FEW = 4, 1 << 16  # rows that a stretch has room for beyond twice its rows; where there are no more partitions
 # Places, by partition: where its stretch and its known rows begin, where those end and where those that are evaluated
 # do, which one is the first that is still needed, from which on it is not known whether they are in a match, how far
 # matches reach, and where its first row is, if it is here.
@@ -65,7 +65,7 @@ class Partitions:
         short = self["last"][parts] - self["base"][parts] + more + 1 > self.room[parts]
         if not short.any():
             return None
-        wanted = 2 * (self["last"][parts] - self["needed"][parts] + more) + _SLACK
+        wanted = 2 * (self["last"][parts] - self["needed"][parts] + more) + (_SLACK if self.count <= _FEW else 1)
         moving, rooms = parts[short], wanted[short]
         if self.tail + int(rooms.sum()) <= self.capacity:
             bases = self.tail + np.cumsum(rooms) - rooms
@@ -121,5 +121,7 @@ class Moved:
 
 def stretches(starts: Int64, counts: Int64) -> Int64:
     """All places of stretches, one after the other."""
+    if starts.size == 1:
+        return np.arange(starts[0], starts[0] + counts[0])
     total = int(counts.sum())
     return np.repeat(starts - np.cumsum(counts) + counts, counts) + np.arange(total)

@@ -12,7 +12,7 @@ from ostinato.sql.live.arrow_conditions import PlainExpression, plain_column, pl
 from ostinato.sql.live.bound_clause import BoundClause
 from ostinato.sql.live.code_book import CodeBook
 from ostinato.sql.live.text_order import Renumbered, TextOrder
-from ostinato.sql.runtime.input import OrderedRows
+from ostinato.sql.runtime.input import OrderedRows, one_chunk
 from ostinato.sql.runtime.kinds import Kind
 from ostinato.sql.runtime.registers import fill_columns
 from ostinato.sql.runtime.row_values import to_bytes
@@ -43,6 +43,9 @@ class RowCodes:
         self.items += [f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns]
         self.plain = [self._plain(item) for item in conditions.local.values()]
         self.columns_of = [self._column(text, kind) for text, kind, _ in registers.columns]
+        # Whether programs read all that they need from columns of the input, and say what conditions by place say.
+        self.direct = len(conditions.by_place) == len(conditions.local) and None not in self.columns_of
+        self.direct = self.direct and not self.text_columns
         self.texts = TextOrder()
         self.texts.add(texts_of(conditions, bound.automaton))
         self.written: Values = {}
@@ -62,6 +65,11 @@ class RowCodes:
         renumbered = self._add_texts(columns)
         self.written = {"codes": codes, **self.columns(columns, chosen.size)}
         return renumbered
+
+    def read(self, rows: pa.Table) -> Values:
+        """The columns that programs read, of rows in the order of their places."""
+        columns = [one_chunk(rows[name]) for name in self.columns_of if name is not None]
+        return self.columns(columns, len(rows))
 
     def _types(self) -> dict[str, pa.DataType]:
         """Of the columns that expressions over a row name."""

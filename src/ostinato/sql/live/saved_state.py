@@ -41,7 +41,14 @@ def save(engine: ClauseEngine) -> Parts:
     texts = engine.codes.texts
     arrays["numbers"] = np.array(texts.numbers, np.int64)
     tables = {"kept": engine.kept.take(np.arange(engine.kept.size)), "texts": pa.table({"text": texts.texts})}
-    return {"count": count}, arrays, tables
+    return {"count": count, "registers": _registers(engine)}, arrays, tables
+
+
+def _registers(engine: ClauseEngine) -> list[str]:
+    """What the rows and frames of an engine hold, by name."""
+    registers = engine.bound.conditions.registers
+    columns = [f"{text} {kind.type} {without}" for text, kind, without in registers.columns]
+    return [*columns, *map(str, registers.totals), *(str(sorted(each)) for each in registers.sets)]
 
 
 def load(engine: ClauseEngine, meta: dict[str, Any], stored: Snapshot) -> None:
@@ -65,14 +72,23 @@ def load(engine: ClauseEngine, meta: dict[str, Any], stored: Snapshot) -> None:
     partitions.attempts[:count] = arrays["attempts"]
     partitions.attempts[:count, START] += delta
     rows = stretches(base, counts)
-    for name in partitions.of_rows:
-        if name != "ids":
-            partitions.of_rows[name][..., rows] = arrays[f"rows.{name}"]
-    frames = stretches(base, np.maximum(partitions.attempts[:count, DEPTH] + 1, 0))
-    for name in partitions.of_frames:
-        partitions.of_frames[name][frames] = arrays[f"frames.{name}"]
-    partitions.kept = int(counts.sum())
     engine.kept = KeptRows(stored.tables["kept"])
+    partitions.kept = int(counts.sum())
+    for name in ("row_ids", "deadlines"):
+        if name in partitions.of_rows:
+            partitions.of_rows[name][rows] = arrays[f"rows.{name}"]
+    if meta.get("registers") == _registers(engine):
+        for name in partitions.of_rows:
+            if name != "ids":
+                partitions.of_rows[name][..., rows] = arrays[f"rows.{name}"]
+        frames = stretches(base, np.maximum(partitions.attempts[:count, DEPTH] + 1, 0))
+        for name in partitions.of_frames:
+            partitions.of_frames[name][frames] = arrays[f"frames.{name}"]
+    else:  # another version held other columns: what it was in the middle of begins anew
+        codes.book = CodeBook(codes.book.conditions)
+        partitions.attempts[:count, DEPTH] = -1
+        partitions["ready"][:count] = np.minimum(partitions["ready"][:count], partitions.attempts[:count, START])
+        engine.read_columns(rows)
     engine.waiting = FoundMatches(*(arrays[f"waiting.{name}"] for name in _MATCHES))
     engine.waiting.shift(delta)
     engine.deadlines = [(int(tick), int(part)) for tick, part in arrays["deadlines"]]
@@ -103,7 +119,8 @@ def adopt(engine: ClauseEngine, before: ClauseEngine) -> None:
     partitions.attempts[:count, START] += delta
     partitions.attempts[:count, DEPTH] = -1
     places, rows = stretches(base, counts), stretches(needed, counts)
-    partitions.of_rows["deadlines"][places] = old.of_rows["deadlines"][rows]
+    if "deadlines" in old.of_rows:
+        partitions.of_rows["deadlines"][places] = old.of_rows["deadlines"][rows]
     partitions.of_rows["row_ids"][places] = np.arange(places.size)
     partitions.kept = places.size
     kept = before.kept.take(np.arange(before.kept.size))
@@ -111,4 +128,5 @@ def adopt(engine: ClauseEngine, before: ClauseEngine) -> None:
     engine.waiting = before.waiting
     engine.waiting.shift(delta)
     engine.deadlines, engine.queued = before.deadlines, before.queued
+    engine.read_columns(places)
     engine.step.refresh()

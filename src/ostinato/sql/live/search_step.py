@@ -37,6 +37,7 @@ from ostinato.sql.kernels.layout import (
     YES,
     Search,
 )
+from ostinato.sql.kernels.row_codes import code_rows
 from ostinato.sql.kernels.search import search_rows
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.live.bound_clause import BoundClause
@@ -78,7 +79,7 @@ class SearchStep:
                 "codes": np.zeros(0, np.int32),
                 "ids": np.zeros(0, np.int32),
                 "row_ids": np.zeros(0, np.int64),
-                "deadlines": np.zeros(0, np.int64),
+                **({} if bound.match.within is None else {"deadlines": np.zeros(0, np.int64)}),
                 **{name: np.ascontiguousarray(constants[name]) for name in _BY_ROW},
             },
             {
@@ -90,6 +91,7 @@ class SearchStep:
             conditions.registers.calls, bound.connection, lambda numbers: codes.texts.decode(numbers)
         )
         self.known_codes = 0
+        self.unused: MatchArrays | None = None  # what the search would write matches to, if it found none
         self.search = Search(
             bounds=np.zeros(1, np.int64),
             alive=all_states(automaton.states),
@@ -169,6 +171,11 @@ class SearchStep:
         for column in self.codes.text_columns:
             self.search.ints[column, -1] = constants[column, 0]
 
+    def code_rows(self, parts: Int64, firsts: Int64, lasts: Int64) -> bool:
+        """Write what programs say of rows; False where a value cannot be used."""
+        self.write_codes()
+        return bool(code_rows(self.search, parts, firsts, lasts, len(self.bound.conditions.by_place)))
+
     def write(self, places: Int64) -> None:
         """Write what was found of rows to their places."""
         of_rows = self.partitions.of_rows
@@ -187,8 +194,8 @@ class SearchStep:
         """Go on with the search in some partitions."""
         search, limits = self.search, self.limits
         state, clock = search.state, limits.clock()
-        arrays = MatchArrays(0, limits)
-        search.update(touched=touched, **arrays.fields)
+        arrays = MatchArrays(0, limits) if self.unused is None else self.unused
+        search.update(touched=touched, **({} if arrays is self.unused else arrays.fields))
         for word, value in {
             PARTITION: 0, MATCHES: 0, USED: 0, TRIED: 0, TIME: now, CLOSED: int(closed), BUDGET: STEPS_AT_ONCE,
             MOST_TRIED: limits.steps, ANSWER: UNASKED,
@@ -209,7 +216,9 @@ class SearchStep:
             else:
                 settle(self.bound.match, status, search, arrays)
             clock.check(partial(most_tried, self.bound.automaton, search))
-        return arrays.result(self.bound.automaton, state)
+        found = arrays.result(self.bound.automaton, state)
+        self.unused = None if found.count or arrays.found or arrays.paths else arrays
+        return found
 
     def _ask(self, rows_of: RowsOf) -> bool:
         part = int(self.search.touched[self.search.state[PARTITION]])

@@ -7,7 +7,7 @@ values at a few rows of the match. What a program cannot hold raises Unsupported
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels import opcodes as p
 from ostinato.sql.runtime.condition_parts import ConditionParts, RowPart, Unsupported
+from ostinato.sql.runtime.fuse_steps import fuse
 from ostinato.sql.runtime.kinds import BOOLEAN, Kind, can_be_stored
 from ostinato.sql.runtime.registers import NOW, Call, Operand, Text, stored_ints
 from ostinato.sql.runtime.row_values import to_bytes
@@ -60,7 +61,7 @@ class ConditionCompiler(ConditionParts):
         outer = self._without_rows(condition.copy())
         self._emit(outer, BOOLEAN)
         self.steps.append((p.REQUIRE, 0, 0))
-        self.steps = list(_fuse(self.steps))
+        self.steps = list(fuse(self.steps))
 
     # Steps.
 
@@ -85,6 +86,8 @@ class ConditionCompiler(ConditionParts):
 
     def _emit_call(self, node: exp.Expression, wanted: Kind) -> None:
         """A call of DuckDB with what the expression reads as operands."""
+        if self.by_column:
+            raise Unsupported
         text = node.sql("duckdb")
         result = self._kind(self._type(text))
         names = tuple(dict.fromkeys(column.name for column in node.find_all(exp.Column)))
@@ -100,10 +103,12 @@ class ConditionCompiler(ConditionParts):
 
     def _emit_part(self, part: RowPart | int, kind: Kind, wanted: Kind) -> None:
         if isinstance(part, RowPart):
-            column = self._column(part.text, wanted, part.without)
+            held = kind if self.by_column else wanted
+            column = self._column(part.text, held, part.without)
             if part.place != NOW:
                 self._read_place(part.place)
-            self.steps.append((p.LOAD_FLOAT if wanted.is_float else p.LOAD_INT, column, part.place))
+            self.steps.append((p.LOAD_FLOAT if held.is_float else p.LOAD_INT, column, part.place))
+            self._convert(held, wanted)
         else:
             self.steps.append((part >> 32, part & 0xFFFFFFFF, 0))
             self._convert(kind, wanted)
@@ -351,25 +356,6 @@ class ConditionCompiler(ConditionParts):
         self._emit(node.this, kind)
         self._convert(kind, result)
         self._convert(result, wanted)
-
-
-def _fuse(steps: Sequence[tuple[int, Any, Any]]) -> Iterator[tuple[int, Any, Any]]:
-    """Loads of two values that are compared become one step."""
-    fused = {
-        (p.LOAD_INT, p.LOAD_INT, p.COMPARE): p.COMPARE_ROWS,
-        (p.LOAD_FLOAT, p.LOAD_FLOAT, p.COMPARE_FLOATS): p.COMPARE_FLOAT_ROWS,
-    }
-    at = 0
-    while at < len(steps):
-        together = fused.get(tuple(op for op, *_ in steps[at : at + 3]))  # type: ignore[arg-type]
-        if together is None:
-            yield steps[at]
-            at += 1
-        else:
-            (_, one, place), (_, other, where), (_, outcomes, _) = steps[at : at + 3]
-            columns = one | other << p.PACKED | outcomes << 2 * p.PACKED
-            yield together, columns, place + 1 | where + 1 << p.PACKED
-            at += 3
 
 
 _Emitter = Callable[[ConditionCompiler, exp.Expression, Kind], None]

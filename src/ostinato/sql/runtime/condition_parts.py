@@ -14,7 +14,7 @@ import duckdb
 import sqlglot
 from sqlglot import exp
 
-from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels import opcodes as p
 from ostinato.sql.kernels.layout import (
     COUNT,
     DISTINCT_COUNT,
@@ -42,6 +42,7 @@ class Unsupported(Exception):
 
 
 TERM = re.compile(r'"#(\d+)"')
+_STRICT = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Paren, exp.Literal, exp.Column, exp.Identifier)  # NULL gives NULL
 _COLUMN_IN_BRACKETS = re.compile(r"^\(\s*([^\W\d]\w*)\s*\)$")
 
 
@@ -57,7 +58,8 @@ class RowPart:
 
 @dataclass
 class ConditionParts:
-    """Of a condition of one variable, whose terms are named "#0", "#1" and so on."""
+    """Of a condition of one variable, whose terms are named "#0", "#1" and so on. With `by_column`, nothing is
+    evaluated over rows before: parts that read one row are columns of numbers and times alone."""
 
     match: n.MatchRecognize
     variable: str
@@ -67,6 +69,7 @@ class ConditionParts:
     steps: list[tuple[int, Any, Any]] = field(default_factory=list)
     reads: set[Read] = field(default_factory=set)
     parts: dict[str, tuple[RowPart | int, Kind]] = field(default_factory=dict)  # what "@0" and so on stand for
+    by_column: bool = False
 
     @property
     def connection(self) -> duckdb.DuckDBPyConnection:
@@ -76,6 +79,8 @@ class ConditionParts:
 
     def _without_rows(self, node: exp.Expression) -> exp.Expression:
         """The expression with a name for each largest part that reads one row, and for each total."""
+        if self.by_column:
+            return self._without_columns(node)
         places = self._places(node)
         if None not in places and len(places) <= 1:
             return self._row_part(node, places.pop()) if places else node
@@ -86,6 +91,40 @@ class ConditionParts:
         for child in list(node.iter_expressions()):
             child.replace(self._without_rows(child))
         return node
+
+    def _without_columns(self, node: exp.Expression) -> exp.Expression:
+        """The same where each of these parts is a column."""
+        if isinstance(node, exp.Query | exp.Lambda | exp.Star):
+            raise Unsupported
+        if isinstance(node, exp.Column):
+            term = self._term(node)
+            place = NOW if term is None else self._place(term)
+            step = None if term is None else step_of(self.match, self.variable, term)
+            if step:
+                place = self.registers.place(ALL_ROWS, False, 0, step)
+            if place is None:
+                return self._named_term(term)
+            if term is None:
+                return self._column_at(node, place)
+            inner = parsed(term.value) if isinstance(term, n.Navigation) else None
+            if inner is None or not all(isinstance(each, _STRICT) for each in inner.walk()):
+                raise Unsupported
+            columns = [each for each in inner.walk() if isinstance(each, exp.Column)]
+            if inner in columns:
+                return self._column_at(inner, place)
+            for each in columns:
+                each.replace(self._column_at(each, place))
+            return exp.Paren(this=inner)
+        for child in list(node.iter_expressions()):
+            child.replace(self._without_columns(child))
+        return node
+
+    def _column_at(self, column: exp.Expression, place: int) -> exp.Expression:
+        text = column.sql("duckdb")
+        kind = self._kind(self.values.types([text])[0])
+        if self.values.stored(text, kind.type) is None:
+            raise Unsupported
+        return self._named(RowPart(text, "NULL", place), kind)
 
     def _places(self, node: exp.Expression) -> set[int | None]:
         """The rows that an expression reads; None stands for what is no row."""
@@ -173,13 +212,19 @@ class ConditionParts:
         text = f"({argument.render(lambda inner: '')})"
         (given,), (result,) = self.values.types([text]), self.values.types([f"{term.function}({text})"])
         kind = self._kind(given)
-        if term.function == "count":
+        if self.by_column:
+            text = _COLUMN_IN_BRACKETS.sub(r"\1", text)
+            if self.values.stored(text, given) is None:
+                raise Unsupported
+        if term.function == "count" and self.by_column:
+            function, op = COUNT, p.LOAD_COUNT
+        elif term.function == "count":
             kind, text, function, op = BOOLEAN, f"CASE WHEN {text} IS NOT NULL THEN true END", COUNT, p.LOAD_COUNT
         elif term.function in ("min", "max"):
             function, op = (LEAST if term.function == "min" else GREATEST), p.LOAD_TOTAL
         else:
             function, op = SUM, p.LOAD_TOTAL if term.function == "sum" else p.LOAD_MEAN
-            if kind.name == "single":
+            if kind.name == "single" and not self.by_column:
                 kind = self._kind("DOUBLE")
             if kind.name not in ("int", "float") or (op == p.LOAD_MEAN and kind.scale):
                 raise Unsupported
@@ -211,6 +256,8 @@ class ConditionParts:
         text = f"({text})"
         chosen = self.registers.set(self.match.members(term.variable))
         kind = self._kind(self.values.types([text])[0])
+        if self.by_column and self.values.stored(text, kind.type) is None:
+            raise Unsupported
         total = self.registers.total(chosen, DISTINCT_COUNT, self._column(text, kind), kind.is_float)
         self.reads.add(Read(LIVE_TOTAL, total))
         return self._loaded(p.LOAD_COUNT, total, "BIGINT")

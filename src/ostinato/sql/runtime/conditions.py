@@ -9,7 +9,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels import opcodes as p
 from ostinato.sql.kernels.layout import LIVE_LABELS, LIVE_START
 from ostinato.sql.plan.row_terms import is_local, step_of
 from ostinato.sql.runtime.compile_condition import ConditionCompiler
@@ -33,6 +33,8 @@ class Conditions:
         By number of a variable: the program for the rest.
     reads : dict
         By number of a variable: what of the match so far the program reads.
+    by_place : list
+        The programs of what `local` says, where programs alone read columns; one for each condition there.
     asked : list
         Conditions that only DuckDB can evaluate, one match at a time; programs name them by number.
     """
@@ -41,6 +43,7 @@ class Conditions:
     local: dict[str, str] = field(default_factory=dict)
     steps: dict[int, Steps] = field(default_factory=dict)
     reads: dict[int, frozenset[Read]] = field(default_factory=dict)
+    by_place: list[Steps] = field(default_factory=list)
     asked: list[n.Sql] = field(default_factory=list)
 
 
@@ -138,3 +141,39 @@ def _in_time(match: n.MatchRecognize, bound: n.Sql) -> n.Sql:
     time = key_text(match.order_by[0])
     latest = n.Navigation(n.ALL, n.Sql((f"({time}) + ({plain_text(bound)})",)), "FIRST")
     return n.Sql((f"({time}) < ", latest))
+
+
+def compile_by_columns(match: n.MatchRecognize, variables: tuple[str, ...], values: RowValues) -> Conditions | None:
+    """Conditions as programs over columns of numbers and times, with nothing that is evaluated before; None where that
+    is not possible."""
+    found = Conditions(Registers(variables))
+    defined = {each.name: each.condition for each in match.definitions}
+    try:
+        for number, name in enumerate(variables):
+            local: list[str] = []
+            by_place: Steps = []
+            steps: Steps = []
+            reads: set[Read] = set()
+            parts = [] if name not in defined else list(_parts(defined[name]))
+            if match.within is not None:
+                parts.append(next(_parts(_in_time(match, match.within))))
+            for part, terms in parts:
+                if isinstance(part, str):
+                    return None
+                compiler = ConditionCompiler(match, name, terms, values, found.registers, by_column=True)
+                compiler.compile(part)
+                named = [int(place) for place in TERM.findall(_text(part))]
+                if all(step_of(match, name, terms[place]) is not None for place in named):
+                    local.append(values.render(_with_terms(_text(part), terms), name))
+                    by_place += compiler.steps
+                else:
+                    steps += compiler.steps
+                    reads |= compiler.reads
+            if local:
+                found.local[name] = " AND ".join(f"({text})" for text in local)
+                found.by_place.append(by_place)
+            if steps:
+                found.steps[number], found.reads[number] = steps, frozenset(reads)
+    except Unsupported:
+        return None
+    return found

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64, UInt8
 from ostinato.core.arrow import raw_values
-from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels import opcodes as p
 from ostinato.sql.kernels.function_values import rehash, remember_values
 from ostinato.sql.kernels.layout import (
     ASKED,

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ostinato.core.arrays import Float64, Int64, UInt8
 from ostinato.core.arrow import raw_values
-from ostinato.sql.kernels import programs as p
+from ostinato.sql.kernels import opcodes as p
 from ostinato.sql.runtime.kinds import Kind
 from ostinato.sql.runtime.row_values import RowValues, to_bytes
 

@@ -69,8 +69,8 @@ def program_fields(conditions: Conditions, automaton: Automaton, columns: Column
     steps: list[tuple[int, int, int]] = []
     programs = [0]
     deepest = 1
-    for variable in range(len(automaton.variables)):
-        own = conditions.steps.get(variable, [])
+    of_variables = [conditions.steps.get(variable, []) for variable in range(len(automaton.variables))]
+    for own in (*of_variables, *conditions.by_place):
         steps += [(op, columns.texts[a.value] if isinstance(a, Text) else a, b) for op, a, b in own]
         programs.append(len(steps))
         deepest = max(deepest, len(own))

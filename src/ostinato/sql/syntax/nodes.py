@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 from ostinato.core.expressions import NOWHERE
@@ -242,10 +243,14 @@ class MatchRecognize:
         """Pattern variables, then unions."""
         return (*symbols(self.pattern), *(subset.name for subset in self.subsets))
 
+    @cached_property
+    def _every(self) -> frozenset[str]:
+        return frozenset(symbols(self.pattern))
+
     def members(self, variable: str) -> frozenset[str]:
         """The pattern variables that a variable stands for: all, those of a union, or itself."""
         if variable == ALL:
-            return frozenset(symbols(self.pattern))
+            return self._every
         return next((frozenset(each.members) for each in self.subsets if each.name == variable), frozenset((variable,)))
 
 

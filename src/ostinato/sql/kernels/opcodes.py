@@ -1,0 +1,61 @@
+"""The operators of programs; see programs.py for what they do."""
+
+from __future__ import annotations
+
+# Operators. Those of whole numbers have the bounds of their type as arguments; those that compare the values of columns
+# have both columns and the outcomes packed into one argument, and both places, each one more, into the other.
+PACKED = 20
+MASK = (1 << PACKED) - 1
+(
+    LOAD_INT,
+    LOAD_FLOAT,
+    COMPARE_ROWS,
+    COMPARE_FLOAT_ROWS,
+    CONSTANT_INT,
+    CONSTANT_FLOAT,
+    LOAD_TOTAL,
+    LOAD_COUNT,
+    LOAD_MEAN,
+    LOAD_LABEL,
+    LOAD_NUMBER,
+    ADD,
+    SUBTRACT,
+    MULTIPLY,
+    REMAINDER,
+    QUOTIENT,
+    ADD_FLOATS,
+    SUBTRACT_FLOATS,
+    MULTIPLY_FLOATS,
+    DIVIDE_FLOATS,
+    REMAINDER_FLOATS,
+    POWER,
+    NEGATE,
+    ABSOLUTE,
+    NEGATE_FLOAT,
+    ABSOLUTE_FLOAT,
+    TO_FLOAT,
+    TO_SINGLE,
+    ROUND,
+    FLOOR,
+    CEILING,
+    SQUARE_ROOT,
+    SECONDS,
+    RESCALE,
+    COMPARE,
+    COMPARE_FLOATS,
+    DISTINCT,
+    DISTINCT_FLOATS,
+    AND,
+    OR,
+    NOT,
+    IS_NULL,
+    COALESCE,
+    PREFER,
+    PREFER_FLOATS,
+    CHOOSE,
+    PUSH_NULL,
+    REQUIRE,
+    CALL_FUNCTION,
+    ASK_ENGINE,
+) = range(50)
+LESS, EQUAL, GREATER = 1, 2, 4  # of COMPARE: which outcomes are true
