@@ -58,7 +58,7 @@ def plain_condition(text: str, types: Mapping[str, pa.DataType], alias: str) -> 
     try:
         found = compiler.condition(sqlglot.parse_one(text, read="duckdb"))
         return PlainExpression(found, compiler.used, compiler.floats)
-    except (_Unsupported, sqlglot.errors.SqlglotError):
+    except (_Unsupported, sqlglot.errors.SqlglotError, RecursionError):
         return None
 
 
@@ -67,7 +67,7 @@ def plain_column(text: str, types: Mapping[str, pa.DataType], alias: str) -> str
     try:
         node = sqlglot.parse_one(text, read="duckdb").unnest()
         return _Compiler(types, alias).column(node)
-    except (_Unsupported, sqlglot.errors.SqlglotError):
+    except (_Unsupported, sqlglot.errors.SqlglotError, RecursionError):
         return None
 
 

@@ -305,7 +305,7 @@ class ConditionParts:
 def parsed(value: n.Sql) -> Any:
     try:
         return sqlglot.parse_one(value.render(lambda term: ""), read="duckdb")
-    except sqlglot.errors.SqlglotError:
+    except (sqlglot.errors.SqlglotError, RecursionError):
         raise Unsupported from None
 
 

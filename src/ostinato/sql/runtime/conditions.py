@@ -80,7 +80,7 @@ def _parts(condition: n.Sql) -> Iterator[tuple[exp.Expression | str, tuple[n.Ter
     text = condition.render(lambda term: f'"#{terms.index(term)}"')
     try:
         tree = sqlglot.parse_one(text, read="duckdb")
-    except sqlglot.errors.SqlglotError:
+    except (sqlglot.errors.SqlglotError, RecursionError):
         yield text, terms
         return
     waiting: list[Any] = [tree]
@@ -109,7 +109,7 @@ def _add(
         if isinstance(part, str):
             raise Unsupported
         compiler.compile(part)
-    except Unsupported:
+    except (Unsupported, RecursionError):
         asked = _with_terms(_text(part), terms)
         if steps and steps[-1][0] == p.ASK_ENGINE:  # there is one answer for each row that is tried
             number = steps[-1][1]
@@ -174,6 +174,6 @@ def compile_by_columns(match: n.MatchRecognize, variables: tuple[str, ...], valu
                 found.by_place.append(by_place)
             if steps:
                 found.steps[number], found.reads[number] = steps, frozenset(reads)
-    except Unsupported:
+    except (Unsupported, RecursionError):
         return None
     return found

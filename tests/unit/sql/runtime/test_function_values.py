@@ -97,3 +97,9 @@ def test_dates_floats_and_functions_that_differ_each_time() -> None:
     assert detect("epoch(d - A.d) < 129600.5", table) == [(0, 2)]
     assert detect("round(x * A.x, 1) <= 3.8", table) == [(0, 3)]
     assert detect("least(x, A.x) = A.x AND random() < 2", table) == [(0, 2)]
+
+
+def test_functions_that_are_nested_deeply_are_left_to_duckdb() -> None:
+    nested = "upper(" * 60 + "s || A.s" + ")" * 60
+    assert detect(f"{nested} = 'BA'", texts("a", "b")) == [(0, 1)]
+    assert detect("upper(" * 60 + "s" + ")" * 60 + " = 'B'", texts("a", "b")) == [(0, 1)]
