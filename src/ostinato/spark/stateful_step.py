@@ -78,6 +78,11 @@ class StatefulStep(StatefulProcessor):
     def keep(self, data: bytes) -> None:
         self.state.update((data,))
 
+    def forget(self, before: bytes | None) -> None:
+        """Keep nothing, where there was something."""
+        if before is not None:
+            self.state.clear()
+
     def set_timer(self, due: int | None, before: int | None, wake: Wake) -> int | None:
         """Wake the bucket once the watermark has passed the millisecond `due`. `before` is the timer of its last step;
         returns the new one."""

@@ -27,14 +27,14 @@ def add_watermark(frame: DataFrame, time: str, lateness: int | None) -> tuple[Da
 
     None where the watermark is the frame's own: it may be the least of several, of sources that were joined.
     """
-    own = [field.name for field in frame.schema.fields if "spark.watermarkDelayMs" in field.metadata]
-    if not own:
+    own = watermark_column(frame)
+    if own is None:
         behind = -(-(lateness or 0) // 1_000_000)
         return frame.withWatermark(quote_name(time), f"{behind} milliseconds"), behind
-    if own != [time]:
+    if own != time:
         raise OstinatoError(
-            f"the time is `{time}`, but the watermark of the stream is on `{own[0]}`",
-            fix=Message(Option("time", own[0]), ", or leave the watermark to ", Option("lateness")),
+            f"the time is `{time}`, but the watermark of the stream is on `{own}`",
+            fix=Message(Option("time", own), ", or leave the watermark to ", Option("lateness")),
         )
     if lateness is not None:
         raise OstinatoError(
@@ -43,3 +43,8 @@ def add_watermark(frame: DataFrame, time: str, lateness: int | None) -> tuple[Da
             option="lateness",
         )
     return frame, None
+
+
+def watermark_column(frame: DataFrame) -> str | None:
+    """The column of the frame's own watermark."""
+    return next((field.name for field in frame.schema.fields if "spark.watermarkDelayMs" in field.metadata), None)

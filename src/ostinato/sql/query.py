@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ostinato.core.options import OnLate, bad_option, check_on_late, parse_delay
 from ostinato.errors import OstinatoError, QueryError
@@ -47,7 +47,7 @@ class SqlQuery:
         *,
         limits: SqlLimits | None = None,
         lateness: str | float | timedelta | None = None,
-        on_late: Literal["count", "raise"] | None = None,
+        on_late: OnLate | None = None,
         buckets: int | None = None,
         metrics: str | None = None,
     ) -> Frame: ...

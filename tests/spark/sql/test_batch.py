@@ -73,12 +73,15 @@ def test_a_session_has_tables_by_name(spark: Any) -> None:
 def test_errors(spark: Any) -> None:
     frame = spark.createDataFrame(TICKS)
     for text, reason in (
-        (f"SELECT nothing FROM ticks {clause('sym')}", "nothing"),
+        (f"SELECT nothing FROM ticks {clause('sym')}", "there is no column `nothing` in the query around"),
+        (f"SELECT 1 FROM ticks {clause('sym')} JOIN tikcs", r"(?s)no table or view `tikcs`.*did you mean `ticks`"),
+        (f"SELECT 1 FROM ticks {clause('sym')} JOIN lost", r"(?s)no table or view `lost`.*TempView\(\"lost\"\)"),
+        (f"SELECT * FROM ticks {clause('sym').replace('price < PREV', chr(39) + 'low' + chr(39) + ' < PREV')}", "low"),
         (f"SELECT * FROM ticks {clause('nothing')}", "there is no column `nothing`"),
         (f"SELECT * FROM ticks, {clause('sym')}", "follows the table"),
     ):
         with pytest.raises(ost.OstinatoError, match=reason):
-            ost.sql(text).detect(frame)
+            ost.sql(text).detect({"ticks": frame})
     with pytest.raises(ost.QueryError, match="no type of Spark"):
         AnswerColumns.of(pa.schema([("u", pa.sparse_union([pa.field("a", pa.int32())]))]), "SELECT")
     with pytest.raises(ost.DataError, match="no DataFrames"):

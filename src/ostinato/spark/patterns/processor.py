@@ -90,8 +90,7 @@ class Detector(StatefulStep):
     def _keep(self, state: BucketState, before: bytes | None) -> None:
         """Write only what has changed."""
         if not state.splits:
-            if before is not None:
-                self.state.clear()
+            self.forget(before)
         elif (data := state.dump()) != before:
             self.keep(data)
 

@@ -52,7 +52,8 @@ def detect_sql(
     lateness
         Streams: how long a row may come after later ones (default: the frame's own watermark, else not at all).
     on_late
-        Streams: what to do with rows later than that: "count" them (default), or "raise" an error.
+        Streams: what to do with rows later than that: "count" them (default), "collect" them, each as a row of its own
+        in the column `late`, or "raise" an error.
     buckets
         Streams: the number of parts that partitions are hashed into (default: two per shuffle partition). A checkpoint
         keeps the number that it was begun with.
@@ -68,7 +69,7 @@ def detect_sql(
             check_names(frame)
     spark: Any = next(iter(tables.values())).sparkSession if tables else data
     on_stream = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "metrics": metrics}
-    given = SparkQuery(spark, query.query, tables)
+    given = SparkQuery(spark, query.query, tables, all_columns=on_late == "collect")
     ship(spark, KERNELS)
     if any(frame.isStreaming for frame in tables.values()) or (not tables and reads_stream(spark, query)):
         check_count("buckets", buckets)

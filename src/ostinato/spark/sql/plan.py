@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import pyarrow as pa
 
-from ostinato.errors import QueryError, Span
-from ostinato.spark.columns import arrow_schema
+from ostinato.errors import DataError, LimitError, Span
+from ostinato.spark.columns import arrow_schema, column
 from ostinato.spark.sql.columns import AnswerColumns
+from ostinato.spark.sql.errors import spark_errors
+from ostinato.spark.sql.late_rows import HIDDEN, beside_answer, let_through
 from ostinato.spark.sql.task import ClauseInput
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.answer import Replacement
 from ostinato.sql.runtime.bind import bind
+from ostinato.sql.runtime.clause import texts_of_clause
 from ostinato.sql.runtime.connect import connect
 from ostinato.sql.runtime.errors import quote, translate_errors
+from ostinato.sql.runtime.input import named_columns
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.places import table_aliases
@@ -36,9 +40,8 @@ class BoundInput:
     """A clause that fits the columns that it reads, and what it gives."""
 
     clause: ClauseInput
-    schema: pa.Schema
+    schema: pa.Schema  # of the columns that tasks get
     answer: AnswerColumns
-    names: list[str]  # of the columns that it gives, which may be the same
 
 
 @dataclass
@@ -48,6 +51,7 @@ class SparkQuery:
     spark: SparkSession
     query: n.Query
     tables: Mapping[str, DataFrame] = field(default_factory=dict)
+    all_columns: bool = False  # of what clauses read, also those that make no difference
     views: dict[str, str] = field(default_factory=dict)  # the names of the query -> names that nobody else has
     made: list[str] = field(default_factory=list)
 
@@ -59,8 +63,13 @@ class SparkQuery:
             rest = Replacement(self.query.text)
             for clause in self.query.clauses:
                 bound, frame = self.read(clause, rest)
-                rest.put(clause.place, self._view(rows_of(bound, frame)))
-            return self.sql(rest.text(Span(0, len(self.query.text))).strip().rstrip(";"))
+                rows = rows_of(bound, frame)
+                view = self._view(rows)
+                rest.put(clause.place, view)
+            text = rest.text(Span(0, len(self.query.text))).strip().rstrip(";")
+            if HIDDEN not in rows.columns:
+                return self.sql(text)
+            return beside_answer(self.sql(let_through(text, view)))
         finally:
             self._drop()
 
@@ -74,7 +83,7 @@ class SparkQuery:
                 text = f"{text[: found[skipped - 1].end]} {given}, {text[found[skipped].start :]}"
             else:
                 text = f"WITH {given} {text}"
-        with spark_errors(self.query.text):
+        with spark_errors(self.query.text, self.tables):
             return self.spark.sql(text)
 
     def read(self, clause: n.Clause, rest: Replacement) -> tuple[BoundInput, DataFrame]:
@@ -87,10 +96,13 @@ class SparkQuery:
         for scope in reversed(clause.scopes):
             text = f"WITH {'RECURSIVE ' if scope.recursive else ''}{rest.text(scope.definitions)} {text}"
         frame = self.sql(text)
-        if joined:
-            frame = frame.toDF(*_distinct(frame.columns))
+        if (distinct := _distinct(frame.columns)) != frame.columns:
+            frame = frame.toDF(*distinct)
         alias = names[0] if len(names) == 1 else _INPUT
-        return bind_input(self.query.text, clause.match, alias, joined, frame), frame
+        bound = bind_input(self.query.text, clause.match, alias, joined, arrow_schema(frame.schema))
+        if not self.all_columns:
+            bound = replace(bound, schema=columns_read(bound))
+        return bound, frame.select(*map(column, bound.schema.names))
 
     def _view(self, frame: DataFrame) -> str:
         name = f"ostinato_{uuid4().hex}"
@@ -105,15 +117,28 @@ class SparkQuery:
                 self.spark.catalog.dropTempView(name)
 
 
-def bind_input(text: str, match: n.MatchRecognize, alias: str, joined: tuple[str, ...], frame: DataFrame) -> BoundInput:
-    """Raises QueryError where the clause does not fit the columns of the frame."""
-    schema = arrow_schema(frame.schema)
+def bind_input(
+    text: str, match: n.MatchRecognize, alias: str, joined: tuple[str, ...], schema: pa.Schema
+) -> BoundInput:
+    """Raises QueryError where the clause does not fit these columns."""
     clause = ClauseInput(text, match, alias, joined)
     with connect({_INPUT: schema.empty_table()}) as connection, translate_errors(text, [alias]):
         bind(match, Source(connection, quote(_INPUT), alias, joined), text)
     given = clause.rows(schema.empty_table(), SqlLimits()).schema
+    with suppress(DataError, LimitError):  # of no real row; a QueryError is of the query, whatever the rows
+        clause.rows(pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema), SqlLimits())
     plain = pa.schema([field.with_name(name) for field, name in zip(given, _distinct(given.names), strict=True)])
-    return BoundInput(clause, schema, AnswerColumns.of(plain, text), given.names)
+    return BoundInput(clause, schema, AnswerColumns.of(plain, text))
+
+
+def columns_read(bound: BoundInput) -> pa.Schema:
+    """The columns that the answer of a clause depends on."""
+    clause, schema = bound.clause, bound.schema
+    if clause.match.rows != "ONE ROW":
+        return schema
+    named = {name for text in texts_of_clause(clause.match) for name in named_columns(text, schema.names, clause.alias)}
+    # Rows without columns would have no number either.
+    return pa.schema([each for each in schema if each.name in named] or [schema.field(0)])
 
 
 def _distinct(names: list[str]) -> list[str]:
@@ -129,19 +154,3 @@ def _distinct(names: list[str]) -> list[str]:
 
 def _name(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-@contextmanager
-def spark_errors(text: str) -> Iterator[None]:
-    """What Spark says about the query around the clauses, as errors with the query."""
-    from pyspark.errors import AnalysisException, ParseException
-
-    try:
-        yield
-    except (AnalysisException, ParseException) as error:
-        raise QueryError(_first_line(error), text=text, fix="the query around the clause is Spark SQL") from None
-
-
-def _first_line(error: Any) -> str:
-    line = str(error).strip().split("\n")[0]
-    return line.partition("] ")[2].split(" SQLSTATE")[0] if line.startswith("[") else line

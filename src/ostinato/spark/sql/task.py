@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -52,20 +52,21 @@ class ClauseTask:
 
 
 @dataclass(frozen=True)
-class KeyTask:
-    """Computes the keys of PARTITION BY that are no columns, beside the rows, as texts to shuffle by."""
+class ComputeTask:
+    """Adds computed columns to rows: by their names, what they are in the SQL of the clause."""
 
     clause: ClauseInput
     schema: pa.Schema
-    keys: tuple[str, ...]
-    names: tuple[str, ...]
+    columns: Mapping[str, str]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        items = [f"CAST(({key}) AS VARCHAR) AS {quote(name)}" for key, name in zip(self.keys, self.names, strict=True)]
+        for batch in batches:
+            yield from self.add(pa.Table.from_batches([batch])).combine_chunks().to_batches()
+
+    def add(self, table: pa.Table) -> pa.Table:
+        items = [f"{text} AS {quote(name)}" for name, text in self.columns.items()]
         with database.connect(threads=1) as connection, translate_errors(self.clause.text, [self.clause.alias]):
-            for batch in batches:
-                table = pa.Table.from_batches([batch]).cast(self.schema)
-                found = select(connection, items, table, self.clause.alias)
-                for name in self.names:
-                    table = table.append_column(name, found[name].cast(pa.string()))
-                yield from table.combine_chunks().to_batches()
+            found = select(connection, items, table.cast(self.schema), self.clause.alias)
+        for name in self.columns:
+            table = table.append_column(name, found[name])
+        return table
