@@ -28,6 +28,11 @@ settings.register_profile("ostinato", settings.get_profile("search"), max_exampl
 settings.load_profile("ostinato")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    about = "run every case of tests/vectors/sql in every way, also through Spark"
+    parser.addoption("--all-cases", action="store_true", help=about)
+
+
 _SHARE = 2  # one in so many of the examples that a random test asks for is tried in everyone's run
 _FEWEST = 10
 
