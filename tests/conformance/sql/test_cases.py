@@ -28,7 +28,7 @@ refused: Counter[str] = Counter()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    given = {"case": CASES, "answered": ANSWERED, "in_tasks": ANSWERED[::3]}
+    given = {"case": CASES, "answered": ANSWERED, "in_tasks": ANSWERED[::6]}
     if metafunc.config.getoption("all_cases"):
         given["in_tasks"] = ANSWERED
     for name in given.keys() & set(metafunc.fixturenames):

@@ -31,7 +31,7 @@ IN_SPARK_SQL: dict[str, dict[str, str] | None] = {
 }
 # Errors that Spark SQL puts otherwise.
 ITS_OWN_WORDS = {"review: too many names for the columns": "does not match the number of source expressions"}
-SAMPLE = CASES[::45]
+SAMPLE = CASES[::80]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

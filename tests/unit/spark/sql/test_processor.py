@@ -66,7 +66,7 @@ def in_steps(text: str, batches: list[pa.Table], buckets: int) -> list[str] | ty
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(clauses(), tables(10), st.data())
 def test_any_cuts_and_buckets(text: str, data: list[dict[str, Any]], draw: st.DataObject) -> None:
     order = pick(draw.draw, "ORDER BY ts", "ORDER BY ts, v NULLS FIRST", "ORDER BY ts, w DESC")

@@ -35,7 +35,7 @@ def outcome(text: str, table: pa.Table, evaluate: Any) -> Any:
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(clauses(), tables(12), st.integers(0, 99), st.data())
 def test_any_tasks(text: str, data: list[dict[str, Any]], seed: int, draw: st.DataObject) -> None:
     keys = pick(draw.draw, "g", "v", "g || w, v", "v % 2", "w / 2, g", "g = 'x'", "[v, w]")
