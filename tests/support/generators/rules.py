@@ -57,12 +57,14 @@ _attributes = record(
 
 @st.composite
 def streams(draw: Draw, max_size: int = 10) -> list[Row]:
-    """Rows of SCHEMA by end, often close together; an attribute that is None is missing."""
+    """Rows of SCHEMA by end, often close together, some of them twice; an attribute that is None is missing."""
     rows: list[Row] = []
     for _ in range(max(draw(st.integers(0, max_size)), draw(st.integers(0, max_size)))):
         end = draw(st.integers(0, 20)) if pick(draw, True, True, False) else draw(st.integers(0, 60))
         begin = max(0, end - pick(draw, 0, 1, 3, 0, 5, 10, 20))
         rows.append({"type": pick(draw, *INCOMING), "begin": begin, "end": end, **draw(_attributes)})
+        if pick(draw, False, False, False, True):
+            rows.append(rows[-1])  # equal ones are one event
     return sorted(rows, key=lambda row: row["end"])
 
 
