@@ -3,6 +3,7 @@
 #   make demo    write a small sensor data set, detect the fires in it, show when they happened; on Spark as well
 #   make test    lint, types and every test
 #   make test-spark-versions  what each language does on older versions of Spark, in an environment of each
+#   make test-cluster  a job whose workers bring no Python: it comes in an archive, which takes half a gigabyte
 #   make quick   the tests that need neither Spark nor long: for while you work
 #   make fuzz    random tests with examples of their own, for so many minutes: make fuzz MINUTES=10
 #   make coverage  every test, and a table of the lines that none of them ran
@@ -21,7 +22,7 @@ MAKEFLAGS += -j2
 # Without byte code on disk, each of the hundreds of processes that tests start would compile all sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-spark-versions quick fuzz coverage lint warm archive collect bench dist grammars hooks clean
+.PHONY: help demo test test-spark-versions test-cluster quick fuzz coverage lint warm archive collect bench dist grammars hooks clean
 .DEFAULT_GOAL := help
 
 help:
@@ -57,6 +58,10 @@ build/spark-%/ready.stamp: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m venv build/spark-$*
 	$(INSTALL) build/spark-$*/bin/python -m $(PIP_ARGS) --editable '.[spark,test]' 'pyspark[connect]==$*.*'
 	@touch $@
+
+# Two fresh workers of a standalone cluster, with the archive of an environment that has libraries alone.
+test-cluster: .venv/dev.stamp
+	$(BIN)/pytest -q -m archive tests/spark/test_archived_workers.py
 
 quick: .venv/dev.stamp
 	$(BIN)/pytest -n auto -m 'not spark and not slow'

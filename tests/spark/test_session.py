@@ -12,7 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.spark import java, session
-from ostinato.spark.session import STATE_STORE, use_rocksdb
+from ostinato.spark.session import STATE_STORE, _defaults, use_rocksdb
 
 _SOURCE = Path(ost.__file__).parents[1]
 _COUNTS = """
@@ -54,6 +54,50 @@ def test_a_session_with_another_state_store_is_set_to_rocksdb(spark: Any) -> Non
     other.conf.set(STATE_STORE, "org.apache.spark.sql.execution.streaming.state.HDFSBackedStateStoreProvider")
     use_rocksdb(other)
     assert other.conf.get(STATE_STORE).endswith(".RocksDBStateStoreProvider")
+
+
+# What is set, by where a session runs -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """A process in which Spark has not started."""
+    environment = {"JAVA_HOME": os.environ.get("JAVA_HOME", ""), "PATH": os.environ["PATH"]}
+    monkeypatch.setattr(os, "environ", environment)
+    return environment
+
+
+def test_a_server_of_connect_keeps_what_is_its_own(environment: dict[str, str]) -> None:
+    """A client may set neither how the server's Java runs nor into how many parts it cuts."""
+    environment["SPARK_REMOTE"] = "sc://localhost"
+    told = _defaults(None)
+    assert all(name.startswith(("spark.sql.", "spark.app.")) for name in told)
+    assert "spark.sql.shuffle.partitions" not in told and STATE_STORE in told
+
+
+def test_a_cluster_is_not_bound_to_loopback_nor_cut_by_the_cores_here(environment: dict[str, str]) -> None:
+    for master, here in (
+        (None, True),
+        ("local[2]", True),
+        ("local-cluster[2,1,1024]", True),
+        ("spark://h:7077", False),
+    ):
+        told = _defaults(master)
+        assert ("spark.driver.host" in told, "spark.sql.shuffle.partitions" in told) == (here, here), master
+
+
+def test_what_spark_submit_is_given_stays(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its master above all: else jobs would run in the driver alone."""
+    import pyspark
+
+    class Said:
+        contains = staticmethod({"spark.master", "spark.app.name", "spark.sql.session.timeZone"}.__contains__)
+
+    environment["PYSPARK_GATEWAY_PORT"] = "1"
+    monkeypatch.setattr(pyspark, "SparkConf", Said)
+    monkeypatch.setattr(pyspark.SparkContext, "_ensure_initialized", lambda: None)
+    told = _defaults(None)
+    assert STATE_STORE in told and not any(map(Said.contains, told))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
-from ostinato.spark.session import _SETTINGS as _DEFAULTS
+from ostinato.spark.session import _JAVA_SETTINGS as _DEFAULTS
 from support import paths
 from support.spark import archive
 

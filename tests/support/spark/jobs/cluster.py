@@ -158,5 +158,7 @@ def finish(spark: Any, answer: Any, folder: Path) -> int:
 if __name__ == "__main__":
     if len(sys.argv) == 2:
         main(sys.argv[1])
-    else:
+    elif "SPARK_REMOTE" in os.environ:
         ask(session(), Path(sys.argv[1]) / "connect")
+    else:
+        ask_all(session(), Path(sys.argv[1]) / "classic")
