@@ -142,6 +142,12 @@ def test_spark_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     assert f"as a stream: {len(found)}\n" in text and f"in SQL: {len(found)}\n" in text
 
 
+@pytest.mark.spark
+def test_spark_counters(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("spark_counters.py", tmp_path, capsys)
+    assert 'ostinato_events_total{query="unpaid"} 75\n' in text and 'ostinato_matches_total{query="unpaid"} 5\n' in text
+
+
 @pytest.mark.slow
 def test_forecast_cards(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("forecast_cards.py", tmp_path, capsys)
