@@ -1,4 +1,4 @@
-"""What the patterns inside of event rules match, by the declarative semantics of CEL and of SREM."""
+"""What the patterns inside of event rules match, by the declarative semantics of CEL, of SREM and of SQL."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from collections.abc import Collection, Iterable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import duckdb
+import pyarrow as pa
+
 from ostinato.core.expressions import variables
 from ostinato.patterns.compile import compile_text
-from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.semantics.cel import evaluate
 from ostinato.patterns.semantics.srem import detect
 from ostinato.patterns.syntax.nodes import repeated_variables
 from ostinato.patterns.syntax.srem import parse as srem
-from ostinato.rules.plan.embedded_cel import match_columns, parse_pattern, read_labels, select_all_variables
+from ostinato.rules.plan.embedded_cel import match_columns, read_labels, required_names, select_all_variables
+from ostinato.rules.plan.embedded_sql import BEGIN, END, read_row_pattern
 from ostinato.rules.semantics.fixpoint import Patterns
 from ostinato.rules.semantics.pattern_events import attribute_values, events_read
 from ostinato.rules.syntax.nodes import CelPattern
 from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import IntervalEvent
+from ostinato.sql.plan.streamable import MATCHES, rest_text
+from ostinato.sql.semantics.rows import evaluate as evaluate_rows
+from ostinato.sql.syntax.parse import parse as parse_sql
 from support.answers import item_value
 from support.generators.cel_streams import Row
 
@@ -33,10 +39,11 @@ def cel_patterns(
 
     def patterns(pattern: CelPattern, happening: Iterable[IntervalEvent]) -> Iterable[IntervalEvent]:
         labels = read_labels(pattern.query, pattern.language, derived)
-        read = sorted(required_attributes(parse_pattern(pattern.query, pattern.language)))
+        read = sorted(required_names(pattern.query, pattern.language))
         events = events_read(happening, incoming, labels, read if labels else ATTRIBUTES)
         stream = [_row(event, {*read, *ATTRIBUTES}, ticks_per_second) for event in events]
-        for first, last, values in (_segments if pattern.language == "srem" else _matches)(pattern, stream):
+        found = {"cel": _matches, "srem": _segments, "sql": _row_patterns}[pattern.language]
+        for first, last, values in found(pattern, stream):
             yield IntervalEvent(events[first].begin, events[last].end, from_row("match", values, without=()))
 
     return patterns
@@ -68,3 +75,22 @@ def _segments(pattern: CelPattern, stream: Sequence[Row]) -> Iterable[Match]:
     segment = srem.parse(pattern.query)
     for first, last in detect(segment, stream, time="end"):
         yield first, last, {name: stream[first].get(name) for name in segment.partition_by}
+
+
+_KINDS = {"k": pa.string(), "v": pa.float64(), "w": pa.float64()}
+
+
+def _row_patterns(pattern: CelPattern, stream: Sequence[Row]) -> Iterable[Match]:
+    """Rows have their places for times: they are in order, and matches then show where they begin and end."""
+    query = parse_sql(read_row_pattern(pattern.query).text)
+    places = pa.array(range(len(stream)), pa.int64())
+    columns = {name: pa.array([row[name] for row in stream], kind) for name, kind in _KINDS.items()}
+    with duckdb.connect() as connection:
+        connection.register("events", pa.table({BEGIN: places, END: places, **columns}))
+        found = evaluate_rows(query.clauses[0].match, connection, "events")
+        connection.register(MATCHES, found)
+        shown: pa.Table = connection.execute(rest_text(query)).to_arrow_table()
+        for row in shown.to_pylist():
+            first, last = row.pop(BEGIN), row.pop(END)
+            if last is not None:
+                yield first, last, row

@@ -46,7 +46,7 @@ def unbounded_pattern_warnings(plan: RulePlan) -> list[str]:
     return [
         f"the partial matches of `{query}` are kept for ever: give the query a WITHIN"
         for query, language in dict.fromkeys((pattern.query, pattern.language) for pattern in patterns)
-        if parse_pattern(query, language).window is None
+        if language != "sql" and parse_pattern(query, language).window is None
     ]
 
 

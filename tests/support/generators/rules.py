@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from ostinato.core.expressions import COMPARISONS, Call, Expr, Literal, UserCall, Variable
 from ostinato.core.user_functions import UserFunction
 from ostinato.errors import QueryError
-from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.algebra.query_plan import plan_program
 from ostinato.rules.kernels.layout import FIRST_NULL
 from ostinato.rules.plan.outputs import copied_attributes
@@ -80,8 +79,8 @@ def events_of(rows: Sequence[Row], ticks_per_second: int = 1) -> frozenset[Inter
 
 Strata = list[list[n.NormalRule]]
 
-# Patterns over two labels, by what their matches have; attributes are those of the last event, or of the partition.
-PATTERNS: tuple[tuple[str, Language], ...] = (
+# Patterns over one or two labels; the attributes of matches are those of the last event, or of the partition.
+PATTERNS: tuple[tuple[str, n.PatternLanguage], ...] = (
     ("SELECT {items} WHERE {0} AS x ; {1} AS y WITHIN 25 seconds", "cel"),
     ("SELECT {items} WHERE {0} AS x : {1} AS y FILTER y[v >= 1]", "cel"),
     ("SELECT MAX {items} WHERE ({0} AS x)+ ; {1} AS y WITHIN 20 seconds", "cel"),
@@ -89,6 +88,20 @@ PATTERNS: tuple[tuple[str, Language], ...] = (
     ("SELECT * WHERE {0} AS x ; {1} AS y WITHIN 20 seconds PARTITION BY k", "cel"),
     ("[type = '{0}'] -> r . [type = '{1}' AND v >= r.v] WITHIN 30 seconds PARTITION BY k", "srem"),
     ("[type = '{0}'] . [type != '{0}']* . [type = '{1}'] WITHIN 30 seconds PARTITION BY k", "srem"),
+    (
+        "SELECT * FROM {0} MATCH_RECOGNIZE (PARTITION BY k MEASURES LAST(v) AS v PATTERN (A B) DEFINE B AS v > A.v)",
+        "sql",
+    ),
+    (
+        "SELECT k, v FROM {0} MATCH_RECOGNIZE (MEASURES FIRST(k) AS k, LAST(v) AS v AFTER MATCH SKIP TO NEXT ROW "
+        "PATTERN (A B*? C) DEFINE A AS v >= 1, B AS k = 'x', C AS v < 2) WHERE k IS NOT NULL",
+        "sql",
+    ),
+    (
+        "SELECT * FROM {0} MATCH_RECOGNIZE (PARTITION BY k MEASURES count(*) AS v "
+        "PATTERN (A B* C) DEFINE A AS v >= 1, B AS v = 1, C AS v <> 1)",
+        "sql",
+    ),
 )
 
 
@@ -351,7 +364,7 @@ class _Writer:
         names = [name for name in ("k", "v") if name in self.schema[labels[1]]] or ["v"]
         query = text.format(*labels, items=", ".join(f"y.{name} AS {name}" for name in names))
         if "items" not in text:
-            names = ["k"]
+            names = ["k", "v"] if language == "sql" else ["k"]
         term = n.Element("match", tuple(self._attribute(name) for name in names if pick(self.draw, True, True, False)))
         return n.CelPattern(ident, query, term, language)
 

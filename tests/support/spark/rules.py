@@ -175,6 +175,13 @@ PROGRAMS["patterns"] = """
              event t: timer:from-end [ event p, 1 sec ], while t: not b {{ k { var K } }} } END
     DETECT rises_then_calm { k { var K } }
     ON event p: srem "[type = 'rises'] . [type = 'calm'] PARTITION BY k WITHIN 9 seconds" {{ k { var K } }} END
+    DETECT dip { k { var K }, to { var V } }
+    ON event p: sql "SELECT k, low FROM a MATCH_RECOGNIZE (PARTITION BY k MEASURES LAST(B.v) AS low
+                     PATTERN (A B C) DEFINE B AS v < A.v, C AS v > PREV(v)) WHERE k IS NOT NULL"
+                {{ k { var K }, low { var V } }} END
+    DETECT sooner { k { var K } }
+    ON event p: sql "SELECT * FROM calm MATCH_RECOGNIZE (MEASURES LAST(k) AS k AFTER MATCH SKIP TO NEXT ROW
+                     PATTERN (A B*? C) DEFINE A AS k = 'x', B AS k = 'x', C AS k <> 'x')" {{ k { var K } }} END
     DETECT rises { k { var K } }
     ON event p: srem "[type != 'c'] -> r . [type = 'b' AND v > r.v] PARTITION BY k WITHIN 5 seconds"
                 {{ k { var K } }} END

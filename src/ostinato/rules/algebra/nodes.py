@@ -14,7 +14,6 @@ from typing import Literal as OneOf
 
 from ostinato.core.expressions import variables
 from ostinato.errors import OstinatoError
-from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.grouping import has_grouping
 from ostinato.rules.syntax.variables import outer_variables, term_variables
@@ -33,11 +32,11 @@ class RelationSchema:
 
 @dataclass(frozen=True)
 class CelStream:
-    """The stream of the matches of a CEL query, or of an SREM, over incoming events; or over all events of `labels`,
-    where it names one that rules derive."""
+    """The stream of the matches of a CEL query or an SREM over incoming events; or, as those of an SQL query, over all
+    events of `labels`, where it names one that rules derive."""
 
     query: str
-    language: Language = "cel"
+    language: n.PatternLanguage = "cel"
     labels: tuple[str, ...] = ()
 
 

@@ -78,6 +78,8 @@ def plan_rules(
 
     def lasts(stream: Stream) -> float:
         if isinstance(stream, CelStream):
+            if stream.language == "sql":
+                return inf
             window = parse_pattern(stream.query, stream.language).window
             events = max((durations.get(label, longest) for label in stream.labels), default=longest)
             return events + window.amount if window is not None and window.kind == "time" else inf

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
-from ostinato.patterns.runtime.engine import Engine
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.codes import encode_column
 from ostinato.rules.incremental.interned import Interned
@@ -28,7 +28,7 @@ class LivePatterns:
     streams: Mapping[CelStream, PatternStream]
     interned: Interned
     done: int = LOWEST
-    engines: dict[CelStream, Engine] = field(init=False)
+    engines: dict[CelStream, Any] = field(init=False)
 
     def __post_init__(self) -> None:
         self.engines = {stream: pattern.engine() for stream, pattern in self.streams.items()}

@@ -34,7 +34,7 @@ def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None
     after.periodic.first, after.periodic.done = before.periodic.first, before.periodic.done
     _migrate_events(after, before)
     for stream, engine in before.engines.items():
-        if engine.events and stream in after.engines:
+        if stream in after.engines and before.bound.patterns[stream].has_read(engine):
             try:
                 after.bound.patterns[stream].check_readable(engine)
             except DataError as error:

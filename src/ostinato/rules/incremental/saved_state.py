@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.core.snapshot_format import Snapshot
-from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.codes import NUMBERED, code_kind, encode_column
 from ostinato.rules.incremental.event_rows import FIRST_ATTRIBUTE, LABEL_COLUMN
@@ -24,12 +23,11 @@ from ostinato.rules.relational.kinds import TERM
 from ostinato.rules.runtime.ingest import tag, untag
 
 _POINT = "point "
-_PATTERNS: dict[str, Language] = {"pattern ": "cel", "srem ": "srem"}  # what begins the name of a pattern's state
+_PATTERNS = {"cel": "pattern ", "srem": "srem ", "sql": "sql "}  # what begins the name of a pattern's state
 
 
 def _saved_name(stream: CelStream) -> str:
-    prefix = next(prefix for prefix, language in _PATTERNS.items() if language == stream.language)
-    return prefix + stream.query
+    return _PATTERNS[stream.language] + stream.query
 
 
 def save_state(

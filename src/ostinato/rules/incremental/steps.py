@@ -9,7 +9,6 @@ import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.errors import Limit, LimitError, Message
-from ostinato.patterns.runtime.engine import Engine
 from ostinato.rules.algebra.nodes import CelStream
 from ostinato.rules.incremental.event_rows import END
 from ostinato.rules.incremental.interned import Interned
@@ -126,7 +125,7 @@ class StepEvaluator:
     # Saving
 
     def restore(self, points: Mapping[str, Int64], patterns: Mapping[CelStream, bytes], now: int) -> None:
-        self.engines.update({stream: Engine.restore(saved) for stream, saved in patterns.items()})
+        self.engines.update({stream: self.bound.patterns[stream].restore(saved) for stream, saved in patterns.items()})
         self.live.restore(dict(points), now)
 
     def earliest(self) -> int | None:

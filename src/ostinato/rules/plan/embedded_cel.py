@@ -1,20 +1,21 @@
-"""CEL queries inside of event rules: faults with their place in the rules' text, and the columns a match has."""
+"""Patterns inside of event rules: faults with their place in the rules' text, what they read, and what a match has."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ostinato.core.events import DEFAULT_TYPE
 from ostinato.core.expressions import NOWHERE, Attribute, Call, Expr, Literal, Variable, variables, walk
 from ostinato.errors import QueryError, Span, did_you_mean
+from ostinato.patterns.plan.required_columns import required_attributes, required_columns
 from ostinato.patterns.syntax.cel.parse import parse
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
 from ostinato.patterns.syntax.nodes import (
     Event,
     Formula,
     Item,
-    Language,
     Query,
     Segment,
     bound,
@@ -23,11 +24,23 @@ from ostinato.patterns.syntax.nodes import (
     rebuild,
 )
 from ostinato.patterns.syntax.srem.nodes import tests
-from ostinato.rules.syntax.nodes import Bind, CelPattern, ChildQuery, Element, Optional, Position
+from ostinato.rules.syntax.nodes import Bind, CelPattern, ChildQuery, Element, Optional, PatternLanguage, Position
+
+if TYPE_CHECKING:
+    from ostinato.rules.plan.embedded_sql import RowPattern
+
+_NAMES = {"cel": "CEL query", "srem": "SREM", "sql": "SQL query"}
 
 
 def check_pattern(pattern: CelPattern) -> None:
     """Raise QueryError where the query is wrong, or its term asks for a column that the query does not give."""
+    if pattern.language == "sql":
+        try:
+            columns = _row_pattern(pattern.query).columns
+        except QueryError as error:
+            raise _locate_error(error, pattern) from None
+        _check_columns(pattern, columns)
+        return
     from ostinato.patterns.compile import compile_text
 
     try:
@@ -46,26 +59,41 @@ def check_pattern(pattern: CelPattern) -> None:
         reason = "the CEL query begins with NOT: it asks for events from before its matches"
         fix = "leave the NOT out, and say `while i: not …` with a timer on the pattern"
         raise QueryError(reason, span=pattern.query_span, fix=fix)
-    known = match_columns(query)
+    _check_columns(pattern, match_columns(query))
+
+
+def _check_columns(pattern: CelPattern, known: Sequence[str]) -> None:
     for child in pattern.term.children:
         label = _label(child)
         if label is not None and label not in known:
-            cel = pattern.language == "cel"
-            listed = f"list it: SELECT x.{label} AS {label} WHERE …" if cel else f"write PARTITION BY {label}"
-            fix = did_you_mean(label, known) or listed
-            what = "CEL query" if cel else "SREM"
-            raise QueryError(f"the {what} gives no column `{label}`", span=child.span, fix=fix)
+            listed = {
+                "cel": f"list it: SELECT x.{label} AS {label} WHERE …",
+                "srem": f"write PARTITION BY {label}",
+                "sql": f"show it: MEASURES A.{label} AS {label}",
+            }
+            fix = did_you_mean(label, known) or listed[pattern.language]
+            raise QueryError(f"the {_NAMES[pattern.language]} gives no column `{label}`", span=child.span, fix=fix)
 
 
-def parse_pattern(text: str, language: Language) -> Query:
-    """The query that the text of a pattern states."""
+def parse_pattern(text: str, language: PatternLanguage) -> Query:
+    """The query that the text of a CEL or SREM pattern states."""
     from ostinato.patterns.compile import compile_text
 
+    assert language != "sql"
     return parse(text) if language == "cel" else compile_text(text, language).query
 
 
-def named_labels(text: str, language: Language) -> frozenset[str]:
-    """The labels that a pattern names: event types of a CEL query, and what an SREM compares `type` with."""
+def _row_pattern(text: str) -> RowPattern:
+    from ostinato.rules.plan.embedded_sql import read_row_pattern  # SQL takes its time to load
+
+    return read_row_pattern(text)
+
+
+def named_labels(text: str, language: PatternLanguage) -> frozenset[str]:
+    """The labels that a pattern names: the event types of a CEL query, what an SREM compares `type` with, the table of
+    an SQL query."""
+    if language == "sql":
+        return frozenset((_row_pattern(text).label,))
     formula = parse_pattern(text, language).formula
     if language == "cel":
         return frozenset(label for label in event_types(formula) if label is not None)
@@ -80,11 +108,27 @@ def _compared(test: Expr) -> Iterator[str]:
             yield from (part.value for part in parts if isinstance(part, Literal) and isinstance(part.value, str))
 
 
-def read_labels(text: str, language: Language, derived: Collection[str]) -> tuple[str, ...]:
-    """The labels whose events a pattern reads, where it names one that rules derive; else it reads all that comes in,
-    and these are none."""
+def read_labels(text: str, language: PatternLanguage, derived: Collection[str]) -> tuple[str, ...]:
+    """The labels whose events a pattern reads, where it names one that rules derive, or is SQL; else there are none, as
+    it reads all that comes in."""
     named = named_labels(text, language)
-    return tuple(sorted(named)) if any(label in derived for label in named) else ()
+    return tuple(sorted(named)) if language == "sql" or any(label in derived for label in named) else ()
+
+
+def read_attributes(text: str, language: PatternLanguage) -> Callable[[str], bool]:
+    """Which columns a pattern reads."""
+    if language == "sql":
+        names = {name.lower() for name in _row_pattern(text).reads}
+        return lambda name: name.lower() in names
+    required = required_columns(parse_pattern(text, language))
+    return lambda name: required is None or name in required
+
+
+def required_names(text: str, language: PatternLanguage) -> set[str]:
+    """The columns that a pattern names."""
+    if language == "sql":
+        return set(_row_pattern(text).reads)
+    return required_attributes(parse_pattern(text, language))
 
 
 def select_all_variables(text: str) -> str:
@@ -129,8 +173,7 @@ def _locate_error(error: QueryError, pattern: CelPattern) -> QueryError:
         return error
     if error.span is not None:
         span = Span(_offset(pattern, error.span.start), max(_offset(pattern, error.span.end), 1))
-    what = "CEL query" if pattern.language == "cel" else "SREM"
-    return QueryError(f"in the {what}: {error.reason}", span=span, fix=error.fix)
+    return QueryError(f"in the {_NAMES[pattern.language]}: {error.reason}", span=span, fix=error.fix)
 
 
 def _offset(pattern: CelPattern, place: int) -> int:

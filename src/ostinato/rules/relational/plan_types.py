@@ -9,10 +9,9 @@ import pyarrow as pa
 
 from ostinato.core.types import check_expression
 from ostinato.errors import QueryError, Span
-from ostinato.patterns.plan.required_columns import required_columns
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.query_plan import RulePlan
-from ostinato.rules.plan.embedded_cel import parse_pattern
+from ostinato.rules.plan.embedded_cel import read_attributes
 from ostinato.rules.relational.head_types import HeadColumn, head_columns, with_aggregate_kinds
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, common_type, null_as_text, type_family
 from ostinato.rules.relational.match_plan import MatchPlan, plan_match
@@ -200,12 +199,12 @@ def _reads_derived_by(node: cera.Node, definitions: Collection[cera.Definition])
 
 def _pattern_input(types: PlanTypes, stream: cera.CelStream, incoming: Attributes, span: Span) -> Attributes:
     """The attributes that a pattern reads of the events of its labels; what has no type is text, as in answers."""
-    names = required_columns(parse_pattern(stream.query, stream.language))
+    reads = read_attributes(stream.query, stream.language)
     found: dict[str, Kind] = {}
     of_incoming = {name: kind for name, kind in incoming.types.items() if kind is not TERM}
     for kinds in (of_incoming, *(types.derived[label] for label in stream.labels if label in types.derived)):
         for name, kind in kinds.items():
-            if names is None or name in names:
+            if reads(name):
                 shown = pa.string() if kind is TERM else kind
                 found[name] = _unify_kinds(name, found.get(name, shown), shown, span)
     return Attributes.of(dict(sorted(found.items())))

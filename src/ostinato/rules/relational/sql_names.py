@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from ostinato.rules.algebra.nodes import CelStream, PeriodicStream, Stream
 
+_PATTERNS = {"cel": "M", "srem": "S", "sql": "R"}
 INCOMING = "E"  # all incoming events: #label, begin, end, attributes
 
 
@@ -39,7 +40,7 @@ def stream_table(stream: Stream) -> str:
     if isinstance(stream, PeriodicStream):
         return f"T {stream.kind} {stream.nanoseconds}"
     if isinstance(stream, CelStream):
-        return f"{'M' if stream.language == 'cel' else 'S'} {escape_case(stream.query)}"
+        return f"{_PATTERNS[stream.language]} {escape_case(stream.query)}"
     return f"E {escape_case(stream)}"
 
 

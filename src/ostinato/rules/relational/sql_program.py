@@ -136,7 +136,9 @@ class SqlProgram:
                 kinds = self.plan_types.derived[label]
                 shown = self._columns(read, kinds, Attributes.of(kinds).columns)
                 arms.append(self._labelled(label, True, shown).from_(table(derived_table(label))))
-        return exp.union(*arms, distinct=False) if arms else None
+        if len(arms) > 1:
+            return exp.union(*arms, distinct=False)
+        return arms[0] if arms else None
 
     def _labelled(self, label: str, derived: bool, shown: list[Sql]) -> exp.Select:
         roles = [exp.alias_(constant(label), "#label", quoted=True), *_times()]

@@ -24,6 +24,7 @@ from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.pattern_stream import PatternStream
 from ostinato.rules.runtime.periods import Periods
 from ostinato.rules.runtime.required_columns import infer_time_type
+from ostinato.rules.runtime.row_pattern_stream import RowPatternStream
 from ostinato.rules.syntax.nodes import AbsoluteTimer, PeriodicTimer, Ruleset, Timer
 
 
@@ -121,7 +122,8 @@ def _pattern(stream: CelStream, read: Attributes | None, columns: IncomingColumn
     ticks = columns.times.ticks_per_second
     if read is None:
         return PatternStream(stream.query, columns.attributes, ticks, stream.language, columns.type)
-    return PatternStream(stream.query, read, ticks, stream.language, DEFAULT_TYPE, over_labels=True)
+    kind = RowPatternStream if stream.language == "sql" else PatternStream
+    return kind(stream.query, read, ticks, stream.language, DEFAULT_TYPE, over_labels=True)
 
 
 def _sources(plan: RulePlan) -> list[Source]:

@@ -19,10 +19,10 @@ from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.state import EngineOptions
 from ostinato.patterns.syntax.item_names import ANSWER_COLUMNS
-from ostinato.patterns.syntax.nodes import Language
 from ostinato.rules.plan.embedded_cel import select_all_variables
 from ostinato.rules.relational.kinds import TERM, Attributes, is_nested, logical_type
 from ostinato.rules.runtime.ingest import LABEL
+from ostinato.rules.syntax.nodes import PatternLanguage
 
 DERIVED = "#derived"  # whether rules derive the event; a column of what a pattern over some labels reads
 _BEGIN, _END, _TYPE = "#begin", "#end", "#type"
@@ -41,12 +41,13 @@ class PatternStream:
     query: str
     incoming: Attributes
     ticks_per_second: int
-    language: Language = "cel"
+    language: PatternLanguage = "cel"
     label: str | None = None
     over_labels: bool = False
 
     @cached_property
     def _compiled(self) -> CompiledPattern:
+        assert self.language != "sql"
         text = select_all_variables(self.query) if self.language == "cel" else self.query
         return compile_text(text, self.language)
 
@@ -61,14 +62,15 @@ class PatternStream:
         """Those that may run."""
         engine = self.engine()
         engine.push(self._no_rows())
-        return engine.kernels
+        kernels: tuple[Any, ...] = engine.kernels
+        return kernels
 
-    def engine(self) -> Engine:
+    def engine(self) -> Any:
         """An engine for `matches`. Over labels it is given events in order; else they wait for `advance`."""
         binding = {"time": _END, "type": _TYPE, "order_by": () if self.over_labels else self._ties}
         return Engine(self._compiled, EngineOptions(binding, lateness=0 if self.over_labels else None, ends=_ENDS))
 
-    def matches(self, engine: Engine, events: pa.Table, now: int) -> pa.Table:
+    def matches(self, engine: Any, events: pa.Table, now: int) -> pa.Table:
         """The matches that end up to `now`, as events of a stream: `events` end up to then too, after those before."""
         rows = self._rows(events)
         if self.over_labels:
@@ -83,13 +85,25 @@ class PatternStream:
         plain = (name for name, kind in self.incoming.types.items() if not is_nested(kind))
         return (*([DERIVED] if self.over_labels else []), _BEGIN, _TYPE, *plain)
 
-    def check_readable(self, engine: Engine) -> None:
+    def restore(self, saved: bytes) -> Any:
+        """An engine as it was when it was saved."""
+        return Engine.restore(saved)
+
+    def has_read(self, engine: Any) -> bool:
+        """Whether an engine has read events."""
+        return bool(engine.events)
+
+    def _engine_schema(self, engine: Any) -> pa.Schema:
+        schema: pa.Schema = engine.stream.schema
+        return schema
+
+    def check_readable(self, engine: Any) -> None:
         """Raise DataError where an engine that has read events of narrower columns cannot go on with these."""
         schema = self._no_rows().schema
-        for field in engine.stream.schema:
+        for field in self._engine_schema(engine):
             known, given = field.type, schema.field(field.name).type
             if known != given and not pa.types.is_null(known) and not pa.types.is_nested(known):
-                raise DataError(f"`{field.name}` was {known} until now, and a CEL pattern has read it as that")
+                raise DataError(f"`{field.name}` was {known} until now, and a pattern has read it as that")
 
     def match_all(self, events: pa.Table) -> pa.Table:
         """All matches of a whole stream."""

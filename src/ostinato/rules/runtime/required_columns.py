@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
-from ostinato.patterns.compile import compile_text
-from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.rules.algebra.nodes import CelStream, Match
 from ostinato.rules.algebra.query_plan import RulePlan
+from ostinato.rules.plan.embedded_cel import required_names
 from ostinato.rules.relational.kinds import is_list
 from ostinato.rules.runtime.times import BEGIN, DEFAULT_TIME_TYPE, END
 from ostinato.rules.syntax import nodes as n
@@ -45,7 +44,7 @@ class RequiredColumns:
             if not isinstance(node := definition.node, Match):
                 continue
             if isinstance(node.stream, CelStream):
-                names = required_attributes(compile_text(node.stream.query, node.stream.language).query)
+                names = required_names(node.stream.query, node.stream.language)
                 of_labels = [derived.get(label, set()) for label in node.stream.labels]
                 names = {name for name in names if not of_labels or not all(name in each for each in of_labels)}
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}

@@ -290,9 +290,8 @@ class Builder(_Terms):
 
     def pattern(self, span: Span, ident: Token, word: Token, text: Token, columns: n.Element | None) -> n.CelPattern:
         term = columns or n.Element("match", span=span)
-        return n.CelPattern(
-            unquote_name(ident), unquote(text), term, "cel" if word.type == "CEL" else "srem", token_span(text), span
-        )
+        languages: dict[str, n.PatternLanguage] = {"CEL": "cel", "SREM": "srem", "SQL": "sql"}
+        return n.CelPattern(unquote_name(ident), unquote(text), term, languages[word.type], token_span(text), span)
 
     def relative_timer(
         self, span: Span, ident: Token, kind: Token, anchor: Token, duration: n.Duration

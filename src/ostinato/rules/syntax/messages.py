@@ -22,6 +22,7 @@ _WORD = re.compile(
     | && | \|\| | == | => | -> | <= | >= | <> | != | \S""",
     re.VERBOSE | re.IGNORECASE,
 )
+_PATTERNS = ["cel", "srem", "sql"]
 _WORDING = Wording(
     expected=(
         ({"_DETECT"}, "DETECT"),
@@ -30,7 +31,7 @@ _WORDING = Wording(
         ({"_PER"}, "per"),
         ({"_MOST"}, "most"),
         ({"_WHILE"}, "a query: event i: …, while i: …, and { … } or or { … }"),
-        ({"_TIMER"}, 'label {{ … }}, timer:from-end [ … ] cel "…" or srem "…"'),
+        ({"_TIMER"}, 'label {{ … }}, timer:from-end [ … ] cel "…", srem "…" or sql "…"'),
         ({"NOT", "_COLLECT"}, "not or collect"),
         ({"_DESC"}, 'a term such as label {{ … }}, var X or "text"'),
         ({"_ALL", "LABEL"}, "an element such as label { … }, `all`"),
@@ -69,7 +70,7 @@ _KEYWORDS = {
     **{"_DETECT": "DETECT", "_ON": "ON", "_END": "END", "_EVENT": "event", "_WHILE": "while", "_AND": "and"},
     **{"_OR": "or", "NOT": "not", "_COLLECT": "collect", "COLLECT_ALONE": "collect", "_WHERE": "where", "_VAR": "var"},
     **{"_FROM": "from", "_TO": "to"},
-    **{"_TIMER": "timer:", "CEL": "cel", "SREM": "srem", "_ALL": "all", "_GROUP": "group by"},
+    **{"_TIMER": "timer:", "CEL": "cel", "SREM": "srem", "SQL": "sql", "_ALL": "all", "_GROUP": "group by"},
     **{"_ORDER": "order by", "_BY": "by"},
     **{"PRIVATE": "PRIVATE", "_AT": "at most", "_MOST": "most", "_PER": "per"},
     **{"ASC": "asc", "DESC": "desc", "_IN": "in", "_LIKE": "like", "_BETWEEN": "between"},
@@ -129,11 +130,11 @@ def _misspelt_before(place: ErrorPlace) -> Advice | None:
         timer = _close(word, ["timer"]) is not None
         fix = "did you mean `timer:`?" if timer else f"put a label with a colon in backticks: `{word}:{place.after}`"
         return Advice(f"expected brackets after the label `{word}`, found `:`", fix, place.spans[-1])
-    if place.found[:1] in ('"', "'") and word.lower() in ("cel", "srem"):
+    if place.found[:1] in ('"', "'") and word.lower() in _PATTERNS:
         event = f"event p: {word.lower()} {place.found} {{{{ … }}}}"
         fix = f"derive its matches by a rule of their own, DETECT m {{ … }} ON {event} END"
         return Advice("a pattern stands only as an event", f"{fix}, and write m {{{{ … }}}} here", place.spans[-1])
-    if place.found[:1] in ('"', "'") and (language := _close(word, ["cel", "srem"])):
+    if place.found[:1] in ('"', "'") and (language := _close(word, _PATTERNS)):
         return Advice(
             f"expected brackets after the label `{word}`, found a text", f"did you mean `{language}`?", place.spans[-1]
         )

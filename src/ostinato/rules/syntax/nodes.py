@@ -12,7 +12,6 @@ from typing import Literal as OneOf
 from ostinato.core.expressions import AGGREGATE_FUNCTIONS, NOWHERE, OPERATORS, RESERVED, STATISTICS, Expr
 from ostinato.core.expressions import AGGREGATES as _ALL_AGGREGATES
 from ostinato.errors import Span
-from ostinato.patterns.syntax.nodes import Language
 
 Scalar = bool | int | float | str
 
@@ -218,9 +217,13 @@ class EventQuery:
     span: Span = field(default=NOWHERE, compare=False)
 
 
+PatternLanguage = OneOf["cel", "srem", "sql"]
+
+
 @dataclass(frozen=True)
 class CelPattern:
-    """`event i: cel "query" {{ … }}`: a match of a CEL query, from its first event to its last; or of an SREM.
+    """`event i: cel "query" {{ … }}`: a match of a CEL query, from its first event to its last; or of an SREM, or of an
+    SQL query with MATCH_RECOGNIZE.
 
     As a term it is `match { … }` whose children are the columns that the query gives beside start, end and positions.
     """
@@ -228,7 +231,7 @@ class CelPattern:
     ident: str
     query: str
     term: Element
-    language: Language = "cel"
+    language: PatternLanguage = "cel"
     query_span: Span = field(default=NOWHERE, compare=False)
     span: Span = field(default=NOWHERE, compare=False)
 

@@ -110,7 +110,9 @@ def detect_rules(
 
 def needed_kernels(bound: BoundProgram, *, streams: bool) -> NeededKernels:
     """Rules need those of the live engine over a stream, and those of the patterns in them, if there are any."""
-    own = ("core", "rules.kernels") if streams else ("core",)
+    own: tuple[str, ...] = ("core", "rules.kernels") if streams else ("core",)
+    if any(stream.language == "sql" for stream in bound.patterns):
+        own = (*own, "sql.kernels")
     return NeededKernels(own, tuple(kernel for pattern in bound.patterns.values() for kernel in pattern.kernels()))
 
 

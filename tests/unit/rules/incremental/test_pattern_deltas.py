@@ -137,3 +137,20 @@ def test_numbers_of_a_live_engine() -> None:
     engine = ost.rules(HOT + TWICE).engine()
     engine.push([temp(1, 41), temp(2, 41, type="other")])
     assert (engine.stats().unread, engine.stats().waiting) == (1, 1)
+
+
+@pytest.mark.parametrize("cut", range(1, 6))
+def test_sql_over_what_rules_derive(cut: int) -> None:
+    text = """DETECT fall { k { var K }, v { var V } } ON and {
+        event p: sql "SELECT * FROM hot MATCH_RECOGNIZE (PARTITION BY k MEASURES LAST(v) AS v
+                      PATTERN (A B+ C) DEFINE B AS v < PREV(v), C AS v >= PREV(v))" {{ k {{ var K }}, v {{ var V }} }},
+        event i: timer:from-end [event p, 1 sec], while i: not temp {{ v {{ 99 }} }} } END"""
+    program = ost.rules(HOT + text)
+    values = [50, 47, 10, 45, 45, 49, 48, 60, 99]
+    events = [temp(n, value) for n, value in enumerate(values)]
+    engine = program.engine()
+    found = rows(engine.push(events[:cut]))
+    restored = RuleEngine.restore(engine.snapshot())
+    found += rows(restored.push(events[cut:])) + rows(restored.flush())
+    assert found == rows(program.detect(events))
+    assert [row for row in found if row[0] == "fall"] == [("fall", 0, 5, "x")]
