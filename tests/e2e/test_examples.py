@@ -103,6 +103,12 @@ def test_intrusion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert taken == [("host07", "203.0.113.66"), ("host12", "host07"), ("host21", "host12"), ("host03", "host21")]
 
 
+def test_pumps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("pumps.py", tmp_path, capsys)
+    assert text.count("valley down to 2.1 bar") == 2
+    assert re.findall(r"to (\d+) min: (\w+) worn", text) == [("17", "south")]
+
+
 def test_family(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("family.py", tmp_path, capsys)
     assert "    node 1970\n    node 1975\n" in text and "    next Ed, then Ida\n" in text
