@@ -69,6 +69,6 @@ def _changed_columns(name: str, before: str) -> DataError:
     columns = ", ".join(before.split("\n"))
     return DataError(
         f"the answer of {name!r} had other columns when the checkpoint was begun: {columns}",
-        fix=Message("go on with the same ", Option("events"), f", or {_START}"),
+        fix=Message("go on with the same ", Option("events"), " and ", Option("identity"), f", or {_START}"),
         option="events",
     )

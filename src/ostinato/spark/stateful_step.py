@@ -83,12 +83,12 @@ class StatefulStep(StatefulProcessor):
         if before is not None:
             self.state.clear()
 
-    def set_timer(self, due: int | None, before: int | None, wake: Wake) -> int | None:
-        """Wake the bucket once the watermark has passed the millisecond `due`. `before` is the timer of its last step;
-        returns the new one."""
+    def set_timer(self, due: int | None, before: int | None, wake: Wake, margin: int = 1) -> int | None:
+        """Wake the bucket once the watermark is more than `margin` milliseconds after `due`. `before` is the timer of
+        its last step; returns the new one."""
         if wake.by_timer:
             before = None  # Spark takes away a timer that went off
-        timer = None if due is None else max(due, wake.watermark) + 1
+        timer = None if due is None else max(due, wake.watermark) + margin
         if timer != before:
             if before is not None:
                 self.handle.deleteTimer(before)

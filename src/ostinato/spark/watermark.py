@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import DataError, Message, Option, OstinatoError
-from ostinato.spark.columns import quote_name
+from ostinato.spark.columns import column, quote_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+# Columns with this in their metadata have a watermark; and with the other, it is that of a stateful step before.
+_DELAY, _CARRIED = "spark.watermarkDelayMs", "ostinato.carried"
 
 
 def check_timestamp(schema: pa.Schema, time: str) -> None:
@@ -22,14 +26,28 @@ def check_timestamp(schema: pa.Schema, time: str) -> None:
         )
 
 
-def add_watermark(frame: DataFrame, time: str, lateness: int | None) -> tuple[DataFrame, int | None]:
-    """With a watermark: the frame's own, if it has one, else one of `lateness`; and how many milliseconds that is.
+def carry_watermark(frame: DataFrame, time: str) -> DataFrame:
+    """The rows that a stateful step gives, whose times are past its last watermark, as event time for what follows.
+    Spark takes no second watermark, and forgets its own column in a Python step; the column says that it has it."""
+    return frame.withColumn(time, column(time).alias(time, metadata={_DELAY: 0, _CARRIED: True}))
+
+
+def is_carried(frame: DataFrame, time: str) -> bool:
+    """Whether rows come from such a step: those of a micro-batch may lie at its watermark, or before."""
+    return bool(frame.schema[time].metadata.get(_CARRIED))
+
+
+def add_watermark(
+    frame: DataFrame, time: str, lateness: int | None, *, beyond: int = 0
+) -> tuple[DataFrame, int | None]:
+    """With a watermark: the frame's own, if it has one, else one of `lateness` and so many milliseconds `beyond` it;
+    and how many milliseconds that is.
 
     None where the watermark is the frame's own: it may be the least of several, of sources that were joined.
     """
     own = watermark_column(frame)
     if own is None:
-        behind = -(-(lateness or 0) // 1_000_000)
+        behind = -(-(lateness or 0) // 1_000_000) + beyond
         return frame.withWatermark(quote_name(time), f"{behind} milliseconds"), behind
     if own != time:
         raise OstinatoError(
@@ -47,4 +65,4 @@ def add_watermark(frame: DataFrame, time: str, lateness: int | None) -> tuple[Da
 
 def watermark_column(frame: DataFrame) -> str | None:
     """The column of the frame's own watermark."""
-    return next((field.name for field in frame.schema.fields if "spark.watermarkDelayMs" in field.metadata), None)
+    return next((field.name for field in frame.schema.fields if _DELAY in field.metadata), None)

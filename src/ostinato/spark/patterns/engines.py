@@ -28,7 +28,9 @@ _engines: OrderedDict[bytes, LiveEngine] = OrderedDict()
 class StreamSettings:
     """What the stateful step knows: the queries of each split, the columns that come in, and those that go out.
 
-    `delay` is the watermark's, see StatefulStep. With `isolated`, a query that reaches a limit stops alone.
+    `delay` is the watermark's, see StatefulStep. With `isolated`, a query that reaches a limit stops alone. With
+    `carries`, another stateful step may follow: what lies at the watermark has passed then, as for Spark's own steps.
+    With `carried`, rows come from such a step.
     """
 
     splits: dict[str, tuple[ShippedQuery, ...]]
@@ -39,6 +41,8 @@ class StreamSettings:
     delay: int | None = None
     on_late: OnLate = "count"
     isolated: bool = False
+    carries: bool = False
+    carried: bool = False
 
     @cached_property
     def digest(self) -> bytes:

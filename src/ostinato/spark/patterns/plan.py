@@ -56,6 +56,14 @@ class DetectionPlan:
         return prefilter((query.compiled for query in queries), self.binding, self.frame.schema)
 
     @property
+    def carries_time(self) -> bool:
+        """Whether matches come in order of a time that they have, as far as Spark's watermark says. They do not where a
+        strategy chooses among matches that wait: one may come when another has been cancelled, at any time."""
+        compiled = [query.compiled for query in self.queries]
+        chooses = any(each.trailing and each.strategy in ("NXT", "LAST", "MAX") for each in compiled)
+        return not chooses and all(query.identity is not None for query in self.queries)
+
+    @property
     def output_type(self) -> StructType:
         return spark_type(self.output)
 

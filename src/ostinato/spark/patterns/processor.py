@@ -70,10 +70,13 @@ class Detector(StatefulStep):
                 splits |= {} if before is None else {split: before}
                 continue
             step = SplitStep(self.settings, split, before or SplitState())
+            first = own if self.settings.carried else None  # which lie after the watermark of the step before
+            if first is not None:
+                step.push(first)
             if wake.watermark:
-                # Rows are late if they lie before what Spark saw in earlier steps, in any bucket.
+                # Other rows are late if they lie before what Spark saw in earlier steps, in any bucket.
                 step.advance(wake.watermark)
-            if own is not None:
+            if own is not None and first is None:
                 step.push(own)
                 if (ahead := self.next_watermark(own, queries[0].binding["time"])) is not None:
                     step.advance(ahead)
@@ -82,10 +85,14 @@ class Detector(StatefulStep):
             given += result.given
             counts += [{"query": name} | numbers for name, numbers in result.counts.items()]
         due = min((split.due for split in splits.values() if split.due is not None), default=None)
-        now = replace(state, splits=splits, timer=self.set_timer(due, state.timer, wake))
+        now = replace(state, splits=splits, timer=self.set_timer(due, state.timer, wake, self._margin))
         self._keep(now, kept)
         if counts:
             yield self._answer(given, counts)
+
+    @property
+    def _margin(self) -> int:
+        return 0 if self.settings.carries else 1
 
     def _keep(self, state: BucketState, before: bytes | None) -> None:
         """Write only what has changed."""

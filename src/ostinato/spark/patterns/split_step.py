@@ -70,10 +70,10 @@ class SplitStep:
         return int(front.clock.ticks(waiting[front.clock.column]).max()) if len(waiting) else None
 
     def advance(self, milliseconds: int) -> None:
-        """Spark's watermark has reached so many milliseconds."""
+        """Spark's watermark has reached so many milliseconds: what lies before them has passed, or up to them."""
         front = self.live.front
         assert front is not None and front.clock is not None
-        tick = front.clock.tick(pa.scalar(milliseconds, pa.timestamp("ms")), up=True)
+        tick = front.clock.tick(pa.scalar(milliseconds, pa.timestamp("ms")), up=True) + self.settings.carries
         while self.begins and (passed := min(self.begins.values()) + bool(self.settings.order_by)) <= tick:
             self._advance(passed)
             begun = [name for name, last in self.begins.items() if last + bool(self.settings.order_by) == passed]
@@ -112,7 +112,7 @@ class SplitStep:
         live = self.live
         snapshot = live.snapshot()
         times = [time for time in (live.due(), live.expires()) if time is not None]
-        due = min((int(pa.scalar(time).cast(pa.timestamp("ms"), safe=False).value) for time in times), default=None)
+        due = min((self._due(time) for time in times), default=None)
         empty = not self.begins and not self.stopped and holds_nothing(live)
         counts = self._counts(0 if empty else len(snapshot))
         self._give_back()
@@ -120,6 +120,12 @@ class SplitStep:
             return StepResult(None, given, counts)
         running = {name: self.queries[name].plain_text for name in self.running}
         return StepResult(SplitState(snapshot, running, self.begins, self.stopped, due), given, counts)
+
+    def _due(self, time: Any) -> int:
+        """The last millisecond at which the watermark has not passed a time."""
+        if not self.settings.carries:
+            return int(pa.scalar(time).cast(pa.timestamp("ms"), safe=False).value)
+        return int((pa.scalar(time).cast(pa.timestamp("us")).value - 2) // 1000)
 
     def _given(self) -> list[pa.Table]:
         """Matches, and where they are asked for, late rows, each as a row of the output with nothing but itself."""

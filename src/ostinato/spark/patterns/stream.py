@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from ostinato.errors import OstinatoError
+from ostinato.patterns.runtime.identity import END, KNOWN
 from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import column, spark_type
@@ -23,7 +24,7 @@ from ostinato.spark.patterns.plan import DetectionPlan
 from ostinato.spark.patterns.processor import COUNTS, OUTPUT_COLUMNS, QUERIES, ROW_COUNTS, STOPPED, Detector
 from ostinato.spark.patterns.wake_buckets import WakeBuckets
 from ostinato.spark.session import use_rocksdb
-from ostinato.spark.watermark import add_watermark, check_timestamp
+from ostinato.spark.watermark import add_watermark, carry_watermark, check_timestamp, is_carried
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -49,7 +50,8 @@ def detect_stream(
     splits = {json.dumps(keys): queries for keys, queries in plan.groups.items()}
     # Time goes on with every row, so the watermark comes before the filter; Spark would put the filter first, were it
     # not that it looks at the time too. A row without a time is kept: it is an error, which the engine raises.
-    frame, behind = add_watermark(plan.frame, time, lateness)
+    carried, carries = is_carried(plan.frame, time), plan.carries_time
+    frame, behind = add_watermark(plan.frame, time, lateness, beyond=int(carries))
     for place, (keys, queries) in enumerate(plan.groups.items()):
         frame = frame.withColumn(hash_column(place), _hash(plan, keys, queries))
     wanted = [column(hash_column(place)).isNotNull() for place in range(len(splits))]
@@ -63,11 +65,15 @@ def detect_stream(
         if LATE in output.names:
             raise OstinatoError(f"the answer has a column `{LATE}` already", fix="rename it with AS")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
-    settings = StreamSettings(splits, schema, plan.order_by, output, buckets, behind, on_late, isolated=plan.named)
+    settings = StreamSettings(
+        splits, schema, plan.order_by, output, buckets, behind, on_late, isolated=plan.named, carries=carries,
+        carried=carried,
+    )  # fmt: skip
     given = packed.groupBy(SPLIT, BUCKET).transformWithStateInPandas(
         Detector(settings, plan.columns), OUTPUT_COLUMNS, outputMode="append", timeMode="EventTime"
     )
-    return given.observe(metrics, *_counts(plan)).mapInArrow(Unpack(output), spark_type(output))
+    found = given.observe(metrics, *_counts(plan)).mapInArrow(Unpack(output), spark_type(output))
+    return carry_watermark(found, KNOWN if KNOWN in output.names else END) if carries else found
 
 
 def _counts(plan: DetectionPlan) -> list[Column]:

@@ -48,6 +48,7 @@ class RuleStreaming:
     output: pa.Schema
     buckets: Buckets
     delay: int | None = None  # of the watermark; see StatefulStep
+    carried: bool = False  # whether rows come from another stateful step, and are not late at its watermark
 
     def engine(self, unit: int, saved: bytes | None) -> RuleEngine:
         options = replace(self.options, on_late="raise" if self.options.on_late == "raise" else "count")
@@ -83,7 +84,8 @@ class RuleDetector(StatefulStep):
         engine = self.streaming.engine(unit, saved.snapshot)
         derived = engine.derived
         found: list[pa.Table] = []
-        if wake.watermark:
+        carried = self.streaming.carried and len(rows) > 0
+        if wake.watermark and not carried:
             # What ends at the watermark may still come; what ended before is late, in whatever bucket.
             found.append(engine.advance(to=_moment(wake.watermark)))
         counted = late = 0
@@ -95,6 +97,8 @@ class RuleDetector(StatefulStep):
             found.append(engine.push(events))
             if (ahead := self.next_watermark(events, engine.bound_program.columns.times.end)) is not None:
                 found.append(engine.advance(to=_moment(ahead)))
+            if wake.watermark and carried:
+                found.append(engine.advance(to=_moment(wake.watermark)))
             if self.streaming.options.on_late == "collect":
                 found.append(pa.table({LATE: too_late.combine_chunks().to_struct_array()}))
         output = self.streaming.output

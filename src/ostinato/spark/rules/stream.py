@@ -22,7 +22,7 @@ from ostinato.spark.rules.columns import label_column
 from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
 from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
 from ostinato.spark.session import use_rocksdb
-from ostinato.spark.watermark import add_watermark
+from ostinato.spark.watermark import add_watermark, is_carried
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,6 +53,7 @@ def detect_stream(
                 fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
             )
     units = plan_units(program, bound)
+    carried = is_carried(frame, times.end)
     frame, behind = add_watermark(frame, times.end, lateness)
     if bound.columns.document is None:
         frame = frame.withColumn(LABEL, label_column(frame, bound.columns))
@@ -70,7 +71,7 @@ def detect_stream(
             raise OstinatoError(f"the answer has a column `{LATE}` already", fix="give the element another label")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
     texts = [unit_program(program, unit, options.columns, schema).text for unit in units]
-    streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind)
+    streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind, carried)
     given = (
         map_in_arrow(frame, pack, PACKED)
         .groupBy(SPLIT, BUCKET)
