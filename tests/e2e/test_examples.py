@@ -38,6 +38,11 @@ def test_unpaid_orders(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "after delivery" in text and "late=0" in text
 
 
+def test_nightly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("nightly.py", tmp_path, capsys)
+    assert len(re.findall(r"\w+: [1-9]\d* matches in 7 nights, as in one run over all", text)) == 3
+
+
 def test_strategies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("strategies.py", tmp_path, capsys)
     counts = {name: int(count) for name, count in re.findall(r"(\w+): +(\d+) matches", text)}

@@ -81,6 +81,13 @@ def detect(
     identity: Annotated[
         bool, typer.Option("--identity", help="Add a match_id that is the same in every run, and times.")
     ] = False,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help="Only matches known after this time; reads everything first."),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Only matches known up to this time.")
+    ] = None,
     count: Annotated[bool, typer.Option("--count", help="Only say how many matches there are.")] = False,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first and sort it by time.")] = False,
     on_error: PositionErrorMode = OnError.RAISE,
@@ -122,6 +129,8 @@ def detect(
             usage("a folder of queries is for files and standard input; on Spark, use ostinato.detect_many")
         if sort or order_by:
             usage("--sort and --order-by are for one query")
+        if since is not None or until is not None:
+            usage("--since and --until are for one query")
         if count and output is not None:
             usage("--count prints numbers; leave out --output")
         files = topic_or_files([*(inputs or ()), *(more or ())], spark_stream=False)[1]
@@ -151,8 +160,8 @@ def detect(
             from ostinato.sql.limits import SqlLimits
 
             refuse_options(
-                time=time, type=type, order_by=order_by, events=events, identity=identity, sort=sort,
-                limit_matches=limit_matches,
+                time=time, type=type, order_by=order_by, events=events, identity=identity, since=since,
+                until=until, sort=sort, limit_matches=limit_matches,
             )  # fmt: skip
             reading = SqlReading(parse_kinds(kind), on_error.value, SqlLimits(seconds=limit_seconds))
             on_stream = {"lateness": lateness, "once": once, "checkpoint": checkpoint}
@@ -168,6 +177,9 @@ def detect(
         if isinstance(compiled, RuleProgram):
             usage("detect finds matches of a query; rules are run by: ostinato rules PROGRAM --input FILE")
         usage("detect reads events; documents are queried by: ostinato xseq QUERY --input FILE")
+    in_period = since is not None or until is not None
+    if in_period and (count or stream):
+        usage(f"--since and --until are not for {'--count' if count else '--stream, which goes on by itself'}")
     topic, files = topic_or_files(inputs, spark_stream=engine is EngineName.SPARK and stream)
     check_output(output, files, spark=engine is EngineName.SPARK)
     if count and output is not None:
@@ -193,7 +205,7 @@ def detect(
         if topic:
             source, kinds = parse_topic(topic, kinds, wanted, time, type)
         options: dict[str, object] = {"time": time, "type": type, "order_by": tuple(order_by or ()), "events": events}
-        options["identity"] = identity
+        options |= {"identity": identity, "since": since, "until": until}
         options |= {"lateness": lateness} if stream else {}
         limits = Limits(seconds=limit_seconds)
         options["limits"] = limits if limit_matches is None else replace(limits, matches=limit_matches)
@@ -206,9 +218,9 @@ def detect(
             spark_job.batch(output, form)
         return
     check_embedded(files, output, form, spark_only=bool(master or stream or once or checkpoint))
-    if order_by and not (sort or count):
+    if order_by and not (sort or count or in_period):
         usage("--order-by needs --sort or --count: only events that are all in memory can be ordered again")
-    if lateness and (sort or count):
+    if lateness and (sort or count or in_period):
         usage("--lateness is for files read piece by piece; --sort and --count order all events themselves")
     print_warnings(compiled)
 
@@ -223,10 +235,13 @@ def detect(
         order_by=tuple(order_by or ()),
         events=events,
         identity=identity,
+        since=since,
+        until=until,
         on_error=on_error.value,
         limit_matches=limit_matches,
         limit_seconds=limit_seconds,
     )
+    sort |= in_period
     if STANDARD in files and not count and not sort:
         job.live(output or STANDARD, lateness, form)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ostinato.core.options import OnLate
 from ostinato.patterns.limits import Limits
@@ -16,6 +16,8 @@ class _Options(TypedDict, total=False):
     order_by: Sequence[str]
     events: bool
     identity: bool
+    since: Any
+    until: Any
     limits: Limits | None
 
 

@@ -8,9 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
 from ostinato.core.backends import is_spark_frame, spark_backend
-from ostinato.core.options import (
-    misplaced_option,
-)
+from ostinato.core.options import misplaced_option
 from ostinato.errors import Message, Option, QueryError
 from ostinato.patterns.compile import CompiledPattern, compile_text
 from ostinato.patterns.syntax.nodes import Language, Segment
@@ -65,6 +63,8 @@ class PatternQuery:
         order_by: Sequence[str] = (),
         events: bool | None = None,
         identity: bool = False,
+        since: Any = None,
+        until: Any = None,
         limits: Limits | None = None,
         threads: int | None = None,
         lateness: str | float | timedelta | None = None,
@@ -91,6 +91,9 @@ class PatternQuery:
             Add a column `match_id`, which is the same wherever and however often the match is found, and where the
             answer does not have them `start` and `end`, the times of the first and the last event that it shows; and
             `known`, when it is certain, where that may be later than its end.
+        since, until
+            Only the matches that are known after one moment, and up to another: times as the time column holds them, or
+            texts of them. No more is read than can matter to these.
         limits
             Bounds on matches, states, memory and time.
         threads
@@ -112,13 +115,19 @@ class PatternQuery:
         if is_spark_frame(data):
             if threads is not None:
                 raise misplaced_option("threads", "tables", "Spark decides about its own cores")
+            options |= {"since": since, "until": until}
             return spark_backend().detect(self, data, events=events is not False, **options, **on_spark)
         for option, value in on_spark.items():
             if value is not None:
                 raise misplaced_option(option, "Spark DataFrames", "a table is read whole")
         from ostinato.core.threads import check_threads
-        from ostinato.patterns.runtime.parallel import detect_table
+        from ostinato.patterns.runtime.identity import names_added
+        from ostinato.patterns.runtime.parallel import detect_period, detect_table
 
+        if since is not None or until is not None:
+            engine = self.engine(events=bool(events), **options | {"identity": True})
+            found = detect_period(engine, data, since, until)
+            return found if identity else found.drop_columns(names_added(self._compiled))
         return detect_table(lambda: self.engine(events=bool(events), **options), data, check_threads(threads))
 
     def count(

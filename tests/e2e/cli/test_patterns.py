@@ -139,6 +139,18 @@ def test_identity_tells_matches_apart_however_they_are_found(folder: Path, how: 
     assert pq.read_table("out.parquet")["match_id"].to_pylist() == expected["match_id"].to_pylist()
 
 
+def test_since_and_until_give_the_matches_of_some_time(folder: Path) -> None:
+    for begin, end, expected in (("12:00", "12:02", [[0, 2]]), ("12:02", "12:59", [[4, 5], [0, 5]])):
+        period = ["--since", f"2026-07-06 {begin}", "--until", f"2026-07-06 {end}"]
+        result = run("detect", "q.cel", "--input", "events.parquet", "--output", "out.parquet", *period)
+        assert result.exit_code == 0, result.output
+        assert positions(folder / "out.parquet") == expected
+    failed(run("detect", "q.cel", "--input", "events.parquet", "--since", "noon"), 1, "'noon' is no time of `ts`")
+    failed(
+        run("detect", "q.cel", "--input", "events.parquet", "--since", "2026-07-06", "--count"), 2, "not for --count"
+    )
+
+
 def test_a_type_that_no_event_has_is_pointed_out(folder: Path) -> None:
     result = run("detect", "-q", "T AS x ; Hum AS y", "--input", "events.parquet")
     assert result.exit_code == 0 and "no event has the type `Hum`" in result.stderr

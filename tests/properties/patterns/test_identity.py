@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import ostinato as ost
 from ostinato.core.expressions import variables
+from ostinato.patterns.compile import CompiledPattern
 from ostinato.patterns.plan.required_columns import required_attributes
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.identity import may_be_known_later
@@ -27,8 +28,9 @@ from support.generators.cel_streams import SECOND, Pieces, Row, in_pieces, piece
 COLUMNS = ("start", "end", "known", "match_id")
 
 
-def expected(query: Query, rows: list[Row], *, later: bool) -> list[tuple[Any, ...]]:
+def expected(compiled: CompiledPattern, rows: list[Row]) -> list[tuple[Any, ...]]:
     """The columns of each row of the answer, straight from the definition."""
+    query, later = compiled.query, may_be_known_later(compiled)
     names = sorted(frozenset().union(*(variables(item.expr) for item in query.items or ())))
     groups: dict[Any, list[LabelledMatch]] = {}
     for match in evaluate(query, rows, time="ts").matches:
@@ -44,11 +46,12 @@ def expected(query: Query, rows: list[Row], *, later: bool) -> list[tuple[Any, .
         }
         events = {place: labels for place, labels in shown.items() if query.items is None or labels}
         content = [([rows[place][name] for name in read(query)], labels) for place, labels in events.items()]
-        looks = (tuple(sorted(map(repr, content))), match.reached)
-        told = identify(to_text(query), query.language, content, match.reached, counts[looks])
+        known = known_at(min(each.moment for each in alike), rows) if later else None
+        part = (known,) if compiled.hides_variables else ()
+        looks = (tuple(sorted(map(repr, content))), match.reached, part)
+        told = identify(to_text(query), query.language, content, match.reached, counts[looks], part)
         counts[looks] += 1
         times = [rows[place]["ts"] for place in events] or [None]
-        known = known_at(min(each.moment for each in alike), rows) if later else None
         found.append((times[0], times[-1], known, told))
     return sorted(found, key=repr)
 
@@ -73,7 +76,7 @@ def told(tables: list[pa.Table]) -> list[tuple[Any, ...]]:
 @given(queries(), streams(), st.lists(st.integers(0, 9), max_size=4), st.booleans())
 def test_any_batching_and_restart(query: Query, rows: list[Row], cuts: list[int], restart: bool) -> None:
     running = engine(query, identity=())
-    want = expected(query, rows, later=may_be_known_later(running.compiled))
+    want = expected(running.compiled, rows)
     assert told([engine(query, identity=()).run_batch(table(rows))]) == want
     found = []
     for begin, end in pairwise([0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]):
@@ -88,11 +91,11 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cuts: list[int]
 def test_in_an_engine_of_many_queries(query: Query, rows: list[Row], cut: Pieces, restart: bool) -> None:
     text = to_text(query)
     live = ost.engine({"q": ost.cel(text), "other": ost.cel("A ; B")}, identity=True)
-    later = may_be_known_later(live.engines["q"].compiled)
+    compiled = live.engines["q"].compiled
     found = []
     for piece in in_pieces(rows, cut):
         found.append(live.push(piece))
         if restart:
             live = ost.Engine.restore(live.snapshot())
     tables = [part.tables["q"] for part in [*found, live.flush()] if "q" in part.tables]
-    assert told(tables) == expected(query, rows, later=later)
+    assert told(tables) == expected(compiled, rows)

@@ -12,7 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import DataError, LimitError, OstinatoError, QueryError
-from support.spark.patterns import EMPTY, Feed, end_of_stream, stream
+from support.spark.patterns import EMPTY, START, Feed, end_of_stream, stream
 
 QUERY = "A AS x ; B AS y FILTER x.v > 0 WITHIN 5 seconds"
 
@@ -75,6 +75,10 @@ def test_options_of_the_other_kind(spark: Any, tmp_path: Path) -> None:
         query.detect(spark.createDataFrame(EMPTY), lateness="5 seconds")
     with pytest.raises(OstinatoError, match="parallel is for DataFrames read whole"):
         query.detect(Feed(spark, tmp_path).frame(), parallel=2)
+    with pytest.raises(OstinatoError, match="since is for DataFrames read whole"):
+        query.detect(Feed(spark, tmp_path / "other").frame(), since=START)
+    with pytest.raises(OstinatoError, match="far: the query has no window"):
+        ost.detect_many({"far": ost.cel("A ; B")}, spark.createDataFrame(EMPTY), since=START)
 
 
 def test_a_stream_needs_moments(spark: Any, tmp_path: Path) -> None:

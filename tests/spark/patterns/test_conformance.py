@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,21 @@ def test_events_that_are_alike(spark: Any) -> None:
     answer = found.toArrow()
     same(by_query(answer, group), embedded(group, twice, identity=True))
     assert len(set(answer["match_id"].to_pylist())) == len(answer)
+
+
+def test_increments(spark: Any, expected: dict[str, list[str]]) -> None:
+    """Nights of any length, one after the other."""
+    names = ["all", "all-events", "nxt", "labels", "hidden", "hidden-events", "key", "trailing", "trailing-labels"]
+    group = {name: QUERIES[name] for name in names}
+    rows = frame(spark, EVENTS, pieces=2, seed=3)
+    moments = [None, "2026-01-01 00:00:20", EVENTS["ts"][50].as_py(), None]
+    nights = [
+        ost.detect_many(group, rows, order_by=["n"], identity=True, since=since, until=until, parallel=2)
+        for since, until in pairwise(moments)
+    ]
+    answers = [night.toArrow() for night in nights]
+    assert all(map(len, answers))
+    same(by_query(pa.concat_tables(answers), group), {name: expected[name] for name in group})
 
 
 def test_without_the_matched_rows(spark: Any) -> None:

@@ -114,6 +114,8 @@ class PatternJob(EventJob):
     """One query over files."""
 
     query: PatternQuery
+    since: str | None = None
+    until: str | None = None
 
     def required_columns(self) -> set[str] | None:
         return self.query.columns()
@@ -193,6 +195,8 @@ class PatternJob(EventJob):
                 order_by=self.order_by,
                 events=self.events,
                 identity=self.identity,
+                since=self.since,
+                until=self.until,
                 limits=self.limits,
             )
             results.add(found)

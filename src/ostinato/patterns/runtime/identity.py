@@ -39,6 +39,12 @@ def may_be_known_later(compiled: CompiledPattern) -> bool:
     return bool(compiled.trailing) or compiled.hides_variables
 
 
+def names_added(compiled: CompiledPattern) -> list[str]:
+    """The columns that the answer to a query gets."""
+    times = [] if compiled.query.items is None else [START, END]
+    return [*times, *([KNOWN] if may_be_known_later(compiled) else []), MATCH_ID]
+
+
 class Ordinals:
     """Counts matches of the same content, which events that are alike make: they end at the same time, and all others
     are forgotten."""
@@ -101,9 +107,7 @@ class Identity:
 
     def check_names(self, names: Sequence[str]) -> None:
         """Raise QueryError where the answer has a column of such a name already."""
-        own = {MATCH_ID, KNOWN} if self.compiled.query.items is None else {MATCH_ID, START, END, KNOWN}
-        if not may_be_known_later(self.compiled):
-            own.discard(KNOWN)
+        own = names_added(self.compiled)
         for name in names:
             if name in own:
                 raise QueryError(
@@ -123,12 +127,18 @@ class Identity:
         for name, values in zip((START, END), times, strict=True):
             if name not in table.column_names:
                 table = table.append_column(name, values)
-        if may_be_known_later(self.compiled):
-            table = table.append_column(KNOWN, self._known(matches, history))
         ids = self._content(positions, labels, offsets, matches, history)
+        last = times[1]
+        if may_be_known_later(self.compiled):
+            known = self._known(matches, history)
+            table = table.append_column(KNOWN, known)
+            if self.compiled.hides_variables:  # so that alike are only those that are known at once
+                ids, last = take_in(ids, hash_values(known)), known
         counted = np.zeros(len(matches), np.int64)
         if self.clock is not None:
-            counted[~empty] = ordinals.count(ids[:, ~empty], self.clock.ticks(times[1].filter(pa.array(~empty))))
+            there = last.is_valid()
+            there_too = np.asarray(there.to_numpy(zero_copy_only=False), bool)
+            counted[there_too] = ordinals.count(ids[:, there_too], self.clock.ticks(last.filter(there)))
         return table.append_column(MATCH_ID, _as_text(take_in(ids, counted.view(np.uint64))))
 
     def _shown(self, matches: Matches) -> tuple[Any, UInt64]:

@@ -18,6 +18,7 @@ from ostinato.core.window_bounds import lower_bounds
 from ostinato.patterns.runtime.count import SLICE, count_table
 from ostinato.patterns.runtime.event_shards import deal
 from ostinato.patterns.runtime.grouped import AGAIN
+from ostinato.patterns.runtime.increments import Period, check_increments, events_back, first_tick
 from ostinato.patterns.runtime.locality import may_split_keys, may_split_ranges, windows_back
 from ostinato.patterns.runtime.matcher_factory import build_matcher
 from ostinato.patterns.runtime.tallies import must_list, tally_for
@@ -42,6 +43,28 @@ def detect_table(make_engine: Callable[[], Engine], data: Any, threads: int) -> 
     if count > 1 and may_split_keys(engine.compiled):
         engine.group_keys(count)
     return engine.finish_batch(ReleasedRows(rows, range(len(rows)), order))
+
+
+def detect_period(engine: Engine, data: Any, since: Any, until: Any) -> pa.Table:
+    """Those matches that are known after `since` and up to `until`. The engine tells matches apart."""
+    check_increments(engine.compiled)
+    rows, order = engine.order_rows(to_arrow(data))
+    clock = engine.stream.clock
+    period = Period.of(clock, since, until)
+    assert clock is not None
+    ticks = clock.ticks(rows[clock.column])
+    ticks = ticks if order is None else ticks[order]
+    begin, end = 0, len(ticks)
+    if period.until is not None:
+        end = int(np.searchsorted(ticks, period.until, side="right"))
+    if period.since is not None:
+        back = events_back(engine.compiled)
+        if back is None:
+            begin = int(np.searchsorted(ticks, first_tick(engine.compiled, clock, period.since)))
+        else:
+            begin = max(0, int(np.searchsorted(ticks, period.since, side="right")) - back)
+    found = engine.finish_batch(rows_between(rows, order, min(begin, end), end))
+    return found.filter(period.contains(clock, found))
 
 
 def count_rows(make_engine: Callable[[], Engine], data: Any, threads: int) -> int:
@@ -94,6 +117,15 @@ def _split(engine: Engine, rows: pa.Table, order: Int64 | None, count: int) -> _
     return ranges if AGAIN * again < len(rows) else None
 
 
+def rows_between(rows: pa.Table, order: Int64 | None, start: int, stop: int) -> ReleasedRows:
+    """The rows from one place of the stream to another."""
+    if order is None:
+        return ReleasedRows(rows.slice(start, stop - start), range(start, stop), None)
+    picked = order[start:stop]
+    given = np.sort(picked)
+    return ReleasedRows(rows.take(pa.array(given)), given, np.searchsorted(given, picked))
+
+
 class _Ranges:
     """Ranges of the stream in its order, of equally many rows."""
 
@@ -134,11 +166,7 @@ class _Ranges:
 
     def released(self, start: int, stop: int) -> ReleasedRows:
         """The rows from one place of the stream to another."""
-        if self.order is None:
-            return ReleasedRows(self.table(start, stop), range(start, stop), None)
-        picked = self.order[start:stop]
-        given = np.sort(picked)
-        return ReleasedRows(self.rows.take(pa.array(given)), given, np.searchsorted(given, picked))
+        return rows_between(self.rows, self.order, start, stop)
 
     def table(self, start: int, stop: int) -> pa.Table:
         """The same rows in the order of the stream."""

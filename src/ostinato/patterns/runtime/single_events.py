@@ -175,8 +175,7 @@ class SingleEvents:
         chunks = matcher.run_one(code, key, position, tick, low)
         if chunks or matcher.may_hold_last(used):
             engine.history.add(position, event.kept if self.indexed is None else (*event.kept, now, place))
-        noted = engine.notes_completed
-        found = [Matches.unpack(chunk, matcher.one, completed=noted) for chunk in chunks]
+        found = [Matches.unpack(chunk, matcher.one, completed=engine.notes_completed) for chunk in chunks]
         return found if self.indexed is None else self._show(self.indexed, event, code, key, now, found)
 
     def _code(self, row: SingleRow, key: int, now: int) -> int:

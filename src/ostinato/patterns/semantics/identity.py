@@ -100,11 +100,13 @@ def identify(
     events: Iterable[tuple[Sequence[Any], Sequence[str] | None]],
     reached: int | None,
     earlier: int,
+    known: tuple[Any, ...] = (),
 ) -> str:
     """The identity of a match of the query with this plain text.
 
     `events` are those that the answer shows, each with its content and the names that it is shown by (None for
-    SELECT *). `earlier` is how many matches of the same content there were before.
+    SELECT *). `earlier` is how many matches of the same content there were before. `known` is when the match is known,
+    where the answer does not show all events: then that is part of its content.
     """
     digest = blake2b(f"{language}\0{text}".encode(), digest_size=16).digest()
     sums, count = [0, 0], 0
@@ -114,5 +116,8 @@ def identify(
         sums = [(total + word) & _ONES for total, word in zip(sums, event, strict=True)]
         count += 1
     words = int.from_bytes(digest[:8], "big"), int.from_bytes(digest[8:], "big")
-    found = take_in(take_in(take_in(take_in(words, (sums[0], sums[1])), count), reached or 0), earlier)
+    found = take_in(take_in(take_in(words, (sums[0], sums[1])), count), reached or 0)
+    for each in known:
+        found = take_in(found, hash_value(each))
+    found = take_in(found, earlier)
     return f"{found[0]:016x}{found[1]:016x}"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ostinato.core.options import check_column_name, check_column_names, check_flag, check_on_late, parse_delay
 from ostinato.errors import OstinatoError
 from ostinato.patterns.query import PatternQuery
 from ostinato.spark.buckets import pattern_buckets
+from ostinato.spark.columns import column
 from ostinato.spark.frames import check_count, only_for_streams
 from ostinato.spark.patterns.batch import detect_batch
+from ostinato.spark.patterns.increments import read_period
 from ostinato.spark.patterns.plan import DetectionPlan, plan_detection
 from ostinato.spark.shipping import ship
 
@@ -34,6 +36,8 @@ def detect(
     order_by: Sequence[str] = (),
     events: bool = True,
     identity: bool = False,
+    since: Any = None,
+    until: Any = None,
     limits: Limits | None = None,
     lateness: str | float | timedelta | None = None,
     on_late: OnLate | None = None,
@@ -58,6 +62,9 @@ def detect(
     identity
         Add a column `match_id`, which is the same in every run, over a batch and over a stream, and where they are not
         there `start` and `end`; and `known`, where a match may be known later than its end.
+    since, until
+        Batch: only the matches that are known after one moment, and up to another, as the time column holds them, or as
+        text. Spark reads only the rows that can matter to these.
     limits
         Bounds on matches, states and memory, in each task.
     lateness
@@ -81,9 +88,8 @@ def detect(
     DataFrame
         One row for each match: the columns of PARTITION BY, `start`, `end` and `events`, or what SELECT names.
     """
-    plan = prepare(
-        queries, frame, time=time, type=type, order_by=order_by, events=events, identity=identity, limits=limits
-    )
+    options: dict[str, Any] = {"time": time, "type": type, "order_by": order_by, "events": events, "limits": limits}
+    plan = prepare(queries, frame, identity=identity, **options)
     for option, value in (("buckets", buckets), ("parallel", parallel)):
         check_count(option, value)
     ship(frame.sparkSession, plan.kernels)
@@ -91,7 +97,16 @@ def detect(
         for option, given in (("lateness", lateness), ("on_late", on_late), ("buckets", buckets), ("metrics", metrics)):
             if given is not None:
                 raise only_for_streams(option)
-        return detect_batch(plan, parallel=parallel)
+        if since is None and until is None:
+            return detect_batch(plan, parallel=parallel)
+        told = prepare(queries, frame, identity=True, **options)
+        told, wanted = read_period(told, since, until)
+        return detect_batch(told, parallel=parallel).filter(wanted).select(*map(column, plan.output.names))
+    if since is not None or until is not None:
+        option = "since" if since is not None else "until"
+        raise OstinatoError(
+            f"{option} is for DataFrames read whole, and a stream goes on by itself", fix="leave it out", option=option
+        )
     if parallel is not None:
         raise OstinatoError(
             "parallel is for DataFrames read whole, and this one streams", fix="leave it out", option="parallel"

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
     from ostinato.spark.patterns.shipped_query import ShippedQuery
 
-_DETECT = ("lateness", "on_late", "buckets", "parallel", "metrics")  # options that do not change what is read
+_DETECT = (
+    "lateness",
+    "on_late",
+    "buckets",
+    "parallel",
+    "metrics",
+    "since",
+    "until",
+)  # options that do not change what is read
 
 
 def explain_spark(query: PatternQuery, frame: DataFrame, **options: Unpack[FrameOptions]) -> str:
