@@ -91,11 +91,12 @@ def _run_some(state: ProgramState, first: int, last: int) -> int:
     row, skip = words[PC], words[SKIP]
     for at in range(first, last):
         words[DEPTH] += 1
-        if words[DEPTH] <= skip:
+        place = words[DEPTH]
+        if place <= skip:
             continue
-        status = run_row(state, node_deltas[at], row, False)
+        status = run_row(state, node_deltas[at], row, False)  # which writes DEPTH where it stops
         if status != FINISHED:
-            words[SKIP] = words[DEPTH] - 1
+            words[SKIP] = place - 1
             return status
     return FINISHED
 

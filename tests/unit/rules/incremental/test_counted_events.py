@@ -79,3 +79,11 @@ def test_kept_events_are_counted_on_under_other_rules() -> None:
     engine.push([{"type": "a", "ts": 10, "v": 2}, {"type": "q", "ts": 11}])
     answer = engine.flush()
     assert (engine.stats().derived, answer["n"].to_pylist()[-1]) == (4, 15)
+
+
+def test_points_that_grow_in_the_middle_of_an_event_count_it_once() -> None:
+    pair = "DETECT d { n { var N } } ON and { event a: a {{ n { var N } }}, event c: c {{ n { var N } }} } END"
+    engine = ostinato.rules(f"{BAG} {pair}").engine()
+    rows: list[dict[str, Any]] = [{"type": "a", "ts": 1, "v": place, "n": place} for place in range(100)]
+    engine.push([*rows, {"type": "q", "ts": 3, "v": None, "n": None}])
+    assert engine.flush()["n"].to_pylist() == [100]
