@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from ostinato.core.options import bad_option
 from ostinato.errors import DataError, OstinatoError
+from ostinato.spark.worker_memory import end_task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -26,7 +27,8 @@ class RenameColumns:
     function: Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return self.function(batch.rename_columns(list(self.names)) for batch in batches)
+        yield from self.function(batch.rename_columns(list(self.names)) for batch in batches)
+        end_task()
 
 
 def map_in_arrow(

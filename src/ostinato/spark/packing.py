@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ostinato.spark.buckets import Buckets
+from ostinato.spark.worker_memory import end_task
 
 SPLIT, BUCKET, ROWS = "split", "bucket", "rows"
 PACKED = "split string, bucket int, rows binary"
@@ -70,6 +71,7 @@ class Unpack:
             for data in batch.column(ROWS):
                 if data.is_valid:
                     yield unpack(data.as_buffer(), self.schema)
+        end_task()
 
 
 def pack(table: pa.Table) -> bytes:

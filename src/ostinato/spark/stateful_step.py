@@ -15,6 +15,7 @@ from pyspark.sql.types import BinaryType, StructField, StructType
 
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.packing import ROWS, unpack
+from ostinato.spark.worker_memory import end_task
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,6 +68,7 @@ class StatefulStep(StatefulProcessor):
 
     def close(self) -> None:
         """All that lasts is in the state store."""
+        end_task()
 
     # -- for the steps themselves
 
