@@ -43,6 +43,14 @@ def test_nightly(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert len(re.findall(r"\w+: [1-9]\d* matches in 7 nights, as in one run over all", text)) == 3
 
 
+def test_order_desk(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed("order_desk.py", tmp_path, capsys)
+    assert re.findall(r"^(\w+) .*'order': (\d)", text, re.MULTILINE) == [
+        ("shipped", "1"), ("refused", "2"), ("refused", "3"), ("shipped", "4")
+    ]  # fmt: skip
+    assert "kept: 2 rows_customers', 1 rows_stock'" in text
+
+
 def test_strategies(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = printed("strategies.py", tmp_path, capsys)
     counts = {name: int(count) for name, count in re.findall(r"(\w+): +(\d+) matches", text)}

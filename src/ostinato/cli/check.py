@@ -13,6 +13,7 @@ from ostinato.cli.options import (
     EngineChoice,
     EngineName,
     FileInputs,
+    GivenTables,
     Kinds,
     LanguageChoice,
     Master,
@@ -34,7 +35,7 @@ from ostinato.cli.options import (
     usage,
 )
 from ostinato.cli.patterns import check_pattern
-from ostinato.cli.rules import check_rules
+from ostinato.cli.rules import check_rules, load_tables
 from ostinato.cli.sql import check_sql
 from ostinato.cli.xseq import check_xseq
 
@@ -54,6 +55,7 @@ def check(
     end: Annotated[str | None, end_option(_OF_RULES)] = None,
     document: Annotated[str | None, document_option(_OF_RULES)] = None,
     kind: Kinds = None,
+    table: GivenTables = None,
     matches: Matches = None,
     schema: SchemaFile = None,
 ) -> None:
@@ -72,6 +74,8 @@ def check(
     from ostinato.xseq.query import XSeqQuery
 
     compiled, inputs = compile_arguments(query, more, text, inputs, language, matches, schema)
+    if table and isinstance(compiled, SqlQuery | XSeqQuery | PatternQuery):
+        usage("--table is for rules")
     if isinstance(compiled, SqlQuery):
         if time or type or begin or end or document or kind:
             usage("--time, --type, --begin, --end, --document and --kind are not for queries in SQL")
@@ -85,7 +89,7 @@ def check(
         return
     if not isinstance(compiled, PatternQuery):
         named = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
-        typer.echo(check_rules(compiled, files, named, parse_kinds(kind)))
+        typer.echo(check_rules(compiled, files, named, parse_kinds(kind), load_tables(table)))
         return
     if begin or end or document:
         usage("--begin, --end and --document are for rules")

@@ -99,6 +99,18 @@ TypeColumn = Annotated[
 ]
 
 
+GivenTables = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--table",
+        metavar="NAME=FILE",
+        help="Rules: rows of a table (TABLE … KEY …) that hold from the start; for each such table.",
+        show_default=False,
+    ),
+]
+NAMED_FILE = re.compile(r"([^\W\d]\w*)=(.+)", re.DOTALL)
+
+
 def _help(of: str, text: str) -> str:
     return f"{of}: {text}" if of else text[0].upper() + text[1:]
 

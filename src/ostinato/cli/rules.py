@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ostinato.cli.failures import report_errors
 from ostinato.cli.options import (
+    NAMED_FILE,
     Checkpoint,
     EngineChoice,
     EngineName,
     ErrorMode,
     Form,
+    GivenTables,
     Kinds,
     Language,
     Lateness,
@@ -34,6 +36,7 @@ from ostinato.cli.options import (
     input_option,
     longest_option,
     output_option,
+    parse_files,
     parse_kinds,
     parse_topic,
     print_warnings,
@@ -44,6 +47,8 @@ from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    import pyarrow as pa
 
     from ostinato.rules.program import RuleProgram
     from ostinato.spark.kafka import Topic
@@ -74,6 +79,7 @@ def rules(
     type: TypeColumn = None,
     document: Annotated[str | None, document_option()] = None,
     kind: Kinds = None,
+    table: GivenTables = None,
     sort: Annotated[bool, typer.Option("--sort", help="Read everything first; events may be in any order.")] = False,
     on_error: ErrorMode = OnError.RAISE,
     lateness: Lateness = None,
@@ -102,6 +108,7 @@ def rules(
     [cyan]ostinato rules plant.rules --input log.csv --begin since --end until --type kind --sort[/]
     [cyan]ostinato rules plant.rules --input *.jsonl --lateness "30 seconds" --longest "5 minutes"[/]
     [cyan]tail -f events.jsonl | ostinato rules plant.rules --input -[/]
+    [cyan]ostinato rules vip.rules --input orders.parquet --table customers=customers.csv[/]
     [cyan]ostinato rules plant.rules --engine spark --input events/ --output derived/[/]
     """
     from ostinato.rules.program import RuleProgram
@@ -114,6 +121,7 @@ def rules(
     check_output(output, files, spark=engine is EngineName.SPARK)
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     kinds = parse_kinds(kind)
+    tables = load_tables(table)
     if engine is EngineName.SPARK:
         if sort or on_error is OnError.COLLECT:
             usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
@@ -129,7 +137,9 @@ def rules(
             kinds = dict.fromkeys(filter(None, (begin, end)), "timestamp") | kinds
             kinds |= {document: "string"} if document else {}
             source, kinds = parse_topic(topic, kinds, set() if document else _read(compiled), end or time, type)
-        options = columns | ({"lateness": lateness or 0, "longest": longest} if stream else {})
+        options: dict[str, Any] = {**columns}
+        options |= {"tables": tables} if tables else {}
+        options |= {"lateness": lateness or 0, "longest": longest} if stream else {}
         print_warnings(compiled)
         spark_job = SparkJob(compiled, source, master, kinds, on_error.value, options, NOUN)
         if stream:
@@ -143,7 +153,7 @@ def rules(
     print_warnings(compiled)
     from ostinato.cli.jobs.rules import RulesJob
 
-    job = RulesJob(compiled, files, columns, kinds, on_error.value)
+    job = RulesJob(compiled, files, columns, kinds, on_error.value, tables)
     if STANDARD in files and not sort:
         job.live(output or STANDARD, form, lateness=lateness, longest=longest)
         return
@@ -151,22 +161,42 @@ def rules(
         replace(job, files=read).run(output, form, sort=sort, lateness=lateness, longest=longest)
 
 
+def load_tables(given: Sequence[str] | None) -> dict[str, pa.Table]:
+    """The rows of `--table NAME=FILE`, by name."""
+    found: dict[str, list[Path]] = {}
+    for each in given or ():
+        if (named := NAMED_FILE.fullmatch(each)) is None:
+            usage(f"--table takes the name of a table and a file, --table customers=customers.csv, not {each}")
+        found.setdefault(named[1], []).extend(parse_files([named[2]]))
+    if not found:
+        return {}
+    from ostinato.cli.jobs.events import load, open_typed
+
+    return {label: load(open_typed(files, {})) for label, files in found.items()}
+
+
 def check_rules(
-    program: RuleProgram, files: Sequence[Path], columns: Mapping[str, str | None], kinds: Mapping[str, str]
+    program: RuleProgram,
+    files: Sequence[Path],
+    columns: Mapping[str, str | None],
+    kinds: Mapping[str, str],
+    tables: Mapping[str, pa.Table],
 ) -> str:
     """What `ostinato check` says of rules, once they are known to be right, and to fit the files."""
     against = ""
     if files:
         from ostinato.cli.jobs.rules import RulesJob
 
-        schema = RulesJob(program, files, columns, kinds).check_schema()
+        schema = RulesJob(program, files, columns, kinds, tables=tables).check_schema()
         against = f", fits the {format_count(len(schema), 'column')} of {', '.join(file.name for file in files)}"
     print_warnings(program)
     number = len(program.program.rules)
     derives = ", ".join(program.derived) or "nothing that is shown"
     if program.private:
         derives += f" (private: {', '.join(program.private)})"
-    reads = ", ".join(program.incoming) or "nothing"
+    reads = ", ".join(label for label in program.incoming if label not in tables) or "nothing"
+    for label, key in program.tables.items():
+        reads += f", with {label} as a table by {', '.join(key)}"
     return f"ok: {number} rule{'s' if number != 1 else ''}, derives {derives} from {reads}{against}"
 
 

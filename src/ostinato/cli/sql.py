@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ostinato.cli.options import check_output, parse_files, print_warnings, usage
+from ostinato.cli.options import NAMED_FILE, check_output, parse_files, print_warnings, usage
 from ostinato.core.text.counts import format_count
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
     from ostinato.files.reader import OnError
     from ostinato.sql.limits import SqlLimits
     from ostinato.sql.query import SqlQuery
-
-_NAMED = re.compile(r"([^\W\d]\w*)=(.+)", re.DOTALL)
 
 
 # Options of `detect` that are for patterns, and what to write instead.
@@ -149,7 +146,7 @@ def _files_by_table(query: SqlQuery, inputs: Sequence[str]) -> Mapping[str, list
     """Files of each table: `NAME=FILE`, or a file alone for the only table."""
     found: dict[str, list[Path]] = {}
     for each in inputs:
-        named = None if Path(each).exists() else _NAMED.fullmatch(each)
+        named = None if Path(each).exists() else NAMED_FILE.fullmatch(each)
         if named is not None:
             found.setdefault(named[1], []).extend(parse_files([named[2]]))
         elif len(query.tables) == 1:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ostinato.core.units import duration_text
 from ostinato.rules.algebra.difference import difference
 from ostinato.rules.algebra.format import format_definition, format_node
-from ostinato.rules.algebra.nodes import Definition, Match, RelevanceBound
+from ostinato.rules.algebra.nodes import Definition, Match, Node, RelevanceBound, Rows
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.relevance import Relevance
 from ostinato.rules.plan.embedded_cel import parse_pattern
@@ -31,7 +31,10 @@ def explain_program(plan: RulePlan) -> str:
             "kept",
             "\n".join(
                 [
-                    *(f"{name}: {_explain_retention(found)}" for name, found in plan.relevance.items()),
+                    *(
+                        f"{name}: {_explain_retention(found, plan.query_plan.by_name[name].node)}"
+                        for name, found in plan.relevance.items()
+                    ),
                     *unbounded_pattern_warnings(plan),
                 ]
             ),
@@ -59,7 +62,8 @@ def _strata(plan: RulePlan) -> list[str]:
             parts.append(f"{rules} to its fixpoint" if group.recursive else rules)
         lines.append(f"{number}: {'; '.join(parts)}")
     incoming = ", ".join(sorted(plan.strata.incoming)) or "none"
-    return [*lines, f"events that come in: {incoming}", *plan.outputs.describe()]
+    tables = [f"table: {label}, the last of each {', '.join(key)}" for label, key in plan.tables.items()]
+    return [*lines, f"events that come in: {incoming}", *tables, *plan.outputs.describe()]
 
 
 def _is_computed(definition: Definition) -> bool:
@@ -70,7 +74,9 @@ def _step(definition: Definition) -> str:
     return f"Δ{format_definition(Definition(definition.name, difference(definition.node)))}"
 
 
-def _explain_retention(found: Relevance) -> str:
+def _explain_retention(found: Relevance, node: Node) -> str:
+    if isinstance(node, Rows):
+        return _explain_rows(found)
     if not found.stored:
         return "not kept: only what a step adds is needed"
     if found.unbounded:
@@ -79,6 +85,16 @@ def _explain_retention(found: Relevance) -> str:
         return "until its own end, for a timer"
     waits = [_until(bound) for use in found.uses for bound in use.bounds]
     return f"until {' and '.join(dict.fromkeys(waits))}"
+
+
+def _explain_rows(found: Relevance) -> str:
+    """How many rows of each key: what was replaced, what is to come may still read."""
+    if found.unbounded:
+        return f"every row of each key {_forever(found)}"
+    later = max((offset for use in found.uses for bound in use.bounds for _, offset in bound.until), default=0)
+    last = "the last row of each key"
+    size = round(later / _MICROSECOND) * _MICROSECOND
+    return f"{last}, and each until {duration_text(size)} after another replaced it" if size > 0 else last
 
 
 def _until(bound: RelevanceBound) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from ostinato.core.options import OnLate
 from ostinato.rules.limits import RuleLimits
@@ -21,6 +22,7 @@ class TableOptions(_Options, total=False):
     """How rules run over a table."""
 
     limits: RuleLimits | None
+    tables: Mapping[str, Any] | None
 
 
 class FrameOptions(_Options, total=False):
@@ -30,3 +32,4 @@ class FrameOptions(_Options, total=False):
     on_late: OnLate | None
     buckets: int | None
     metrics: str | None
+    tables: Mapping[str, Any] | None

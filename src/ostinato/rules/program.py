@@ -57,6 +57,11 @@ class RuleProgram:
         return sorted(self._plan.outputs.private)
 
     @property
+    def tables(self) -> dict[str, tuple[str, ...]]:
+        """The tables that rules look into, each with its key."""
+        return dict(self._plan.tables)
+
+    @property
     def warnings(self) -> list[str]:
         """What is legal but probably not meant."""
         from ostinato.rules.explain import unbounded_pattern_warnings
@@ -88,6 +93,7 @@ class RuleProgram:
         type: str | None = None,
         document: str | None = None,
         limits: RuleLimits | None = None,
+        tables: Mapping[str, Any] | None = None,
         lateness: str | float | timedelta | None = None,
         on_late: OnLate | None = None,
         buckets: int | None = None,
@@ -110,6 +116,8 @@ class RuleProgram:
             A column whose JSON or XML texts are the events themselves.
         limits
             Bounds on recursion and periodic timers, for tables.
+        tables
+            Rows of tables (TABLE … KEY …) that hold from before all events, by their labels: whatever `data` may be.
         lateness, on_late, buckets, longest, metrics
             For Spark streams only: see `ostinato.spark.detect_rules`.
 
@@ -125,13 +133,14 @@ class RuleProgram:
         if is_spark_frame(data):
             if limits is not None:
                 raise misplaced_option("limits", "tables", "Spark uses those of RuleLimits()")
-            return spark_backend().detect_rules(self, data, **options, **on_stream)
+            return spark_backend().detect_rules(self, data, **options, tables=tables, **on_stream)
         for option, value in on_stream.items():
             if value is not None:
                 raise misplaced_option(option, "streams on Spark", "a table is read whole")
         from ostinato.core.events import to_arrow
         from ostinato.rules.runtime.batch import detect_table
         from ostinato.rules.runtime.bound_program import bind_program
+        from ostinato.rules.runtime.given_rows import given_tables
         from ostinato.rules.runtime.required_columns import empty_events
         from ostinato.rules.runtime.unknown_labels import (
             missing_label_warnings,
@@ -139,17 +148,19 @@ class RuleProgram:
             unknown_label_warnings,
         )
 
-        rows = to_arrow(data)
+        rows, given = to_arrow(data), given_tables(tables, self._plan.tables)
         if not rows.num_columns:  # an empty list of events names no columns
-            rows = empty_events(self._plan, options)
-        bound = bind_program(self.program, self.text, rows.schema, options, near=True, plan=self._plan)
+            rows = empty_events(self._plan, options, given)
+        schemas = {label: table.schema for label, table in given.items()}
+        bound = bind_program(self.program, self.text, rows.schema, options, near=True, plan=self._plan, tables=schemas)
         if len(rows):
-            told = unknown_label_warnings(self.incoming, read_labels(rows, bound.columns))
+            read = [label for label in self.incoming if label not in given]
+            told = unknown_label_warnings(read, read_labels(rows, bound.columns))
             if bound.columns.document is None and bound.columns.type is not None:
                 told += missing_label_warnings(rows[bound.columns.type])
             for text in told:
                 warnings.warn(text, stacklevel=2)
-        return detect_table(bound, rows, limits=limits, functions=self.functions)
+        return detect_table(bound, rows, limits=limits, functions=self.functions, tables=given)
 
     def engine(
         self,
@@ -164,6 +175,7 @@ class RuleProgram:
         longest: str | float | timedelta | None = None,
         schema: pa.Schema | None = None,
         limits: RuleLimits | None = None,
+        tables: Mapping[str, Any] | None = None,
     ) -> RuleEngine:
         """An engine to push batches into; timers go off as time advances.
 
@@ -182,15 +194,21 @@ class RuleProgram:
             The columns, as a pyarrow.Schema; without it the first batch says what they are.
         limits
             Bounds on recursion and periodic timers.
+        tables
+            Rows of tables (TABLE … KEY …) that hold from before all events, by their labels: whatever `push` takes.
         """
         from ostinato.rules.incremental.engine import RuleEngine
         from ostinato.rules.incremental.options import RuleOptions
+        from ostinato.rules.runtime.given_rows import given_tables
 
         columns = _options(begin=begin, end=end, time=time, type=type, document=document)
         most = inf if longest is None else parse_delay(longest, "longest")
         known = _check_limits(limits)
         options = RuleOptions(columns, parse_delay(lateness), check_on_late(on_late), most, known.rounds, known.periods)
-        return RuleEngine(self.program, self.text, options, schema, plan=self._plan, functions=self.functions)
+        given = given_tables(tables, self._plan.tables)
+        return RuleEngine(
+            self.program, self.text, options, schema, plan=self._plan, functions=self.functions, tables=given
+        )
 
     def explain(
         self,

@@ -25,10 +25,11 @@ _STATE = StructType([StructField("held", BinaryType())])
 
 @dataclass(frozen=True)
 class Wake:
-    """When and why a bucket is woken. `watermark`: Spark's, in milliseconds; 0 is before the first one."""
+    """When and why a bucket is woken, and which. `watermark`: Spark's, in milliseconds; 0 is before the first one."""
 
     watermark: int
     by_timer: bool = False
+    bucket: int = 0
 
 
 class StatefulStep(StatefulProcessor):
@@ -60,10 +61,10 @@ class StatefulStep(StatefulProcessor):
             return
         batches = [unpack(data, self.schema) for frame in rows for data in frame[ROWS]]
         table = pa.Table.from_batches(batches, self.schema)
-        yield from self.step(key[0], table, Wake(timerValues.getCurrentWatermarkInMs()))
+        yield from self.step(key[0], table, Wake(timerValues.getCurrentWatermarkInMs(), bucket=int(key[1])))
 
     def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[pd.DataFrame]:
-        wake = Wake(timerValues.getCurrentWatermarkInMs(), by_timer=True)
+        wake = Wake(timerValues.getCurrentWatermarkInMs(), by_timer=True, bucket=int(key[1]))
         yield from self.step(key[0], self.schema.empty_table(), wake)
 
     def close(self) -> None:

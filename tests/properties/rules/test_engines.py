@@ -20,10 +20,22 @@ from ostinato.rules.semantics.fixpoint import derived_events
 from ostinato.rules.semantics.shown import shown_events
 from ostinato.rules.syntax.format import program_text
 from ostinato.rules.syntax.nodes import NormalRule
+from ostinato.rules.terms.data import from_row
 from ostinato.rules.terms.event import IntervalEvent
 from support.derived import comparable_events, events_in
-from support.generators.rules import DERIVED, FUNCTIONS, SCHEMA, Strata, cases, events_of, matches_of, program
-from support.generators.terms import NESTED_SCHEMA, Row
+from support.generators.rules import (
+    DERIVED,
+    FUNCTIONS,
+    SCHEMA,
+    Strata,
+    cases,
+    events_of,
+    matches_of,
+    program,
+    streams,
+    tables_of,
+)
+from support.generators.terms import NESTED_SCHEMA, Row, nested_streams
 
 pytestmark = pytest.mark.slow
 
@@ -43,17 +55,24 @@ def _normal(strata: Strata) -> list[NormalRule]:
     return [rule for rules in strata for rule in rules]
 
 
-def _whole(rules: RuleProgram, table: pa.Table) -> pa.Table:
+def _whole(rules: RuleProgram, table: pa.Table, tables: dict[str, pa.Table] | None = None) -> pa.Table:
     """Kinds of values may clash in a random program; what fits must agree."""
     try:
-        return rules.detect(table)
+        return rules.detect(table, tables=tables)
     except QueryError as error:
         assume("another" not in str(error) and "others" not in str(error) and "different kinds" not in str(error))
         raise
 
 
-def _stepwise(rules: RuleProgram, rows: list[Row], schema: pa.Schema, sizes: list[int], data: Any) -> pa.Table:
-    engine = rules.engine()
+def _stepwise(
+    rules: RuleProgram,
+    rows: list[Row],
+    schema: pa.Schema,
+    sizes: list[int],
+    data: Any,
+    given: dict[str, pa.Table],
+) -> pa.Table:
+    engine = rules.engine(tables=given)
     tables = [engine.push(schema.empty_table())]
     while rows:
         size = sizes.pop() if sizes else len(rows)
@@ -74,9 +93,13 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
     rules = _rules(strata)
     # Children of derived events stand in the order of the answer's columns, not of each head (docs/rules.md).
     assume(not any(f"{label} [" in rules.text for label in DERIVED))
-    whole = _whole(rules, pa.Table.from_pylist(rows, schema=schema))
+    given = _given(strata, schema, data)
+    tables = {label: pa.Table.from_pylist(found, schema=_columns(schema)) for label, found in given.items()}
+    whole = _whole(rules, pa.Table.from_pylist(rows, schema=schema), tables)
     incoming = events_of(rows, MICRO)
-    derived = derived_events(strata, incoming, ticks_per_second=MICRO, patterns=matches_of(rows, MICRO))
+    before = [from_row(label, row) for label, found in given.items() for row in found]
+    matched = matches_of(rows, MICRO)
+    derived = derived_events(strata, incoming, ticks_per_second=MICRO, patterns=matched, rows=before)
     shown = shown_events(_normal(strata), derived, ticks_per_second=MICRO)
     assert comparable_events(events_in(whole)) == comparable_events(map(_in_seconds, shown))
     sizes = data.draw(st.lists(st.integers(1, 4), max_size=8))
@@ -87,9 +110,24 @@ def _check(case: tuple[Strata, list[Row]], schema: pa.Schema, data: Any) -> None
         patch.object(state, "FEW_ROWS", few),  # rows of a group
         patch.object(null_code, "FIRST_NULL", null),
     ):
-        stepwise = _stepwise(rules, rows, schema, sizes, data)
+        stepwise = _stepwise(rules, rows, schema, sizes, data, tables)
     assert comparable_events(events_in(stepwise)) == comparable_events(events_in(whole))
     assert len(stepwise) == len(whole), "an event is derived once"
+
+
+def _columns(schema: pa.Schema) -> pa.Schema:
+    """The columns of rows that are no events."""
+    return pa.schema([field for field in schema if field.name not in ("type", "begin", "end")])
+
+
+def _given(strata: Strata, schema: pa.Schema, data: Any) -> dict[str, list[Row]]:
+    """For some tables, rows that are given beside the stream."""
+    makers = streams(4) if schema is SCHEMA else nested_streams(4)
+    found = {}
+    for label in tables_of(strata):
+        if data.draw(st.booleans()):
+            found[label] = [{name: row[name] for name in _columns(schema).names} for row in data.draw(makers)]
+    return found
 
 
 @settings(_quiet, max_examples=25)

@@ -18,7 +18,7 @@ from ostinato.rules.plan.check import check_program
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.strata import stratify
 from ostinato.rules.syntax import nodes as n
-from ostinato.rules.syntax.format import program_text, rule_text
+from ostinato.rules.syntax.format import program_text, rule_text, table_text
 from ostinato.rules.syntax.parse import parse
 from support import paths
 
@@ -205,6 +205,12 @@ conditions: st.SearchStrategy[n.Condition] = st.one_of(
 times = st.one_of(st.integers(-100, 10**10), st.floats(0, 1e9))
 isos = st.datetimes().map(lambda time: time.isoformat())
 bindings = st.none() | names
+
+
+def _found(ident: str, term: n.Element, bound: str | None) -> n.At:
+    return n.At(ident, term, False, bound=bound)
+
+
 atoms: st.SearchStrategy[n.Body] = st.one_of(
     st.builds(n.EventQuery, names, elements, bindings),
     st.builds(n.CelPattern, names, texts, matches, st.sampled_from(["cel", "srem"])),
@@ -218,6 +224,8 @@ atoms: st.SearchStrategy[n.Body] = st.one_of(
     ),
     st.builds(n.While, names, elements, st.just(True)),
     st.builds(n.While, names, elements, st.just(False), bindings, bindings),
+    st.builds(_found, names, elements, bindings),
+    st.builds(n.At, names, elements, st.just(True)),
 )
 wheres = st.lists(conditions, max_size=2).map(tuple)
 
@@ -245,21 +253,33 @@ intervals = st.builds(n.Interval, moments, st.none() | moments)
 _Said = tuple[n.Make, n.Body, bool, n.OutputLimit | None, n.Interval | None]
 
 
-def _ruleset(rules: list[_Said]) -> n.Ruleset:
+def _looked_into(body: n.Body) -> list[str]:
+    if isinstance(body, n.Conjunction | n.Disjunction):
+        return [label for part in body.parts for label in _looked_into(part)]
+    return [body.term.label] if isinstance(body, n.At) else []
+
+
+def _ruleset(rules: list[_Said], key: list[n.KeyLabel]) -> n.Ruleset:
+    labels = dict.fromkeys(label for _, body, *_ in rules for label in _looked_into(body))
     return n.Ruleset(
         tuple(
             n.Rule(head, body, number, private, limit, interval)
             for number, (head, body, private, limit, interval) in enumerate(rules, 1)
-        )
+        ),
+        tuple(n.Table(label, tuple(key)) for label in labels),
     )
 
 
 bodies: st.SearchStrategy[n.Body] = st.recursive(atoms, _combined, max_leaves=4)
-programs = st.lists(
-    st.tuples(_made(constructs), bodies, st.booleans(), st.none() | limits, st.none() | intervals),
-    min_size=1,
-    max_size=2,
-).map(_ruleset)
+programs = st.builds(
+    _ruleset,
+    st.lists(
+        st.tuples(_made(constructs), bodies, st.booleans(), st.none() | limits, st.none() | intervals),
+        min_size=1,
+        max_size=2,
+    ),
+    st.lists(labels.map(n.KeyLabel), min_size=1, max_size=2, unique=True),
+)
 
 
 @pytest.mark.slow
@@ -279,7 +299,7 @@ def test_branches_are_rules_of_their_own(program: n.Ruleset) -> None:
         assert "anchored on" in error.reason
         return
     for rule in rules:
-        (again,) = normalise(parse(rule_text(rule)))
+        (again,) = normalise(parse("\n".join([*map(table_text, program.tables), rule_text(rule)])))
         assert (again.events, again.timers, again.collects) == (rule.events, rule.timers, rule.collects)
         assert (again.negations, again.where) == (rule.negations, rule.where)
 

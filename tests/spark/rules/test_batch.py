@@ -71,6 +71,17 @@ def test_all_operators(spark: Any) -> None:
     assert [field.type for field in found.schema] == [field.type for field in expected.schema]
 
 
+def test_rows_beside_the_events(spark: Any) -> None:
+    """Beside rules with a key, which run in tasks."""
+    rules = ost.rules(PROGRAMS["tables"] + PROGRAMS["joins"])
+    rows = pa.table({"k": ["x", "z", None], "v": [1, 2, 3]})
+    expected = rules.detect(EVENTS, tables={"c": rows})
+    given = {"c": spark.createDataFrame(rows)}
+    assert shown(rules.detect(frame(spark, EVENTS, seed=3), tables=given).toArrow()) == shown(expected)
+    with pytest.raises(DataError, match="no rule looks into a table `d`"):
+        rules.detect(frame(spark, EVENTS), tables={"d": rows})
+
+
 @pytest.mark.usefixtures("no_adaptive_plans")
 def test_in_sql_what_has_a_key(spark: Any) -> None:
     rules = ost.rules(PROGRAMS["joins"] + PROGRAMS["timers"] + PROGRAMS["collects"])

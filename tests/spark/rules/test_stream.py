@@ -80,6 +80,16 @@ def test_periodic_timers(spark: Any, tmp_path: Path) -> None:
     assert shown(found(feed)) == shown(wanted.filter(pc.less(wanted["end"], end)))
 
 
+def test_rows_beside_the_stream(spark: Any, tmp_path: Path) -> None:
+    """Each bucket gets the rows of its keys, when it begins."""
+    rules, rows = ost.rules(PROGRAMS["tables"]), pa.table({"k": ["x", "y", "z"], "v": [1, 2, 3]})
+    first, second = cut(EVENTS, [47])
+    feed = Feed(spark, tmp_path, SCHEMA).add(first)
+    run(feed, rules, tables={"c": spark.createDataFrame(rows)}, buckets=3)
+    run(feed.add(second, END), rules, tables={"c": rows}, buckets=3)
+    assert shown(found(feed)) == shown(rules.detect(EVENTS, tables={"c": rows}))
+
+
 def test_late_rows(spark: Any, tmp_path: Path) -> None:
     """Each is told once, though two units read it; what is within the lateness is not late."""
     rules = ost.rules("""DETECT d { k { var K } } ON event i: a {{ k {{ var K }} }} END

@@ -20,6 +20,7 @@ from ostinato.core.user_functions import UserFunction
 from ostinato.errors import QueryError
 from ostinato.rules.algebra.query_plan import plan_program
 from ostinato.rules.kernels.layout import FIRST_NULL
+from ostinato.rules.plan.normal_form import with_key
 from ostinato.rules.plan.outputs import copied_attributes
 from ostinato.rules.semantics.fixpoint import Patterns, derived_events, fixpoint
 from ostinato.rules.syntax import nodes as n
@@ -152,8 +153,12 @@ def _program(
 ) -> Strata:
     schema: dict[str, tuple[str, ...]] = dict.fromkeys(INCOMING, ("k", "v", "w"))
     strata: Strata = []
+    keys: dict[str, tuple[str, ...]] = {}
     for label in DERIVED[: pick(draw, 1, 2, 3)]:
-        writers = [_Writer(draw, dict(schema), nested, known, functions, patterns) for _ in range(pick(draw, 1, 1, 2))]
+        writers = [
+            _Writer(draw, dict(schema), nested, known, functions, patterns, keys=keys)
+            for _ in range(pick(draw, 1, 1, 2))
+        ]
         rules = [writer.rule(label, alls) for writer in writers]
         known = _more(rules, known)
         schema[label] = tuple(name for name in "kvw" if any(name in _columns(rule.head) for rule in rules))
@@ -191,6 +196,14 @@ def _matches_among(known: frozenset[IntervalEvent]) -> Patterns:
 
 def program(strata: Strata) -> n.Ruleset:
     """The same rules as a program that was read from a text."""
+    found = [
+        each
+        for rules in strata
+        for rule in rules
+        for each in (*rule.collects, *rule.negations)
+        if isinstance(each, n.At)
+    ]
+    keys = {each.term.label: each.key for each in found if each.key is not None}
     return n.Ruleset(
         tuple(
             n.Rule(
@@ -203,8 +216,18 @@ def program(strata: Strata) -> n.Ruleset:
             )
             for rules in strata
             for rule in rules
-        )
+        ),
+        tuple(n.Table(label, tuple(map(n.KeyLabel, _labels(key)))) for label, key in keys.items()),
     )
+
+
+def tables_of(strata: Strata) -> list[str]:
+    """The tables that a program looks into."""
+    return sorted(table.label for table in program(strata).tables)
+
+
+def _labels(term: n.Element) -> list[str]:
+    return [child.label for child in term.children if isinstance(child, n.Element)]
 
 
 def _columns(head: n.Make) -> list[str]:
@@ -231,6 +254,7 @@ class _Writer:
     patterns: bool = False
     bound: Bound = field(default_factory=lambda: {"k": [], "v": [], "w": [], "t": []})
     literals: int = 0
+    keys: dict[str, tuple[str, ...]] = field(default_factory=dict)  # of the tables of the program
 
     def rule(self, label: str, alls: bool) -> n.NormalRule:
         rule = self._grown(n.NormalRule(n.Make(label), ()), self._with_event("i"))
@@ -243,8 +267,10 @@ class _Writer:
         for ident in ("t", "u")[: pick(self.draw, 1, 0, 1, 2)]:
             rule = self._grown(rule, self._with_timer(ident))
         kinds = pick(self.draw, (), ("collect",), ("not",), ("collect", "not"), ("collect",), ("collect", "collect"))
+        kinds = pick(self.draw, kinds, kinds, ("at",), ("at", "not"), ("at not",), ("at", "collect"), ("at", "at not"))
         for index, kind in enumerate(kinds):
-            rule = self._grown(rule, self._with_collect(index) if kind == "collect" else self._with_negation)
+            ways = {"collect": self._with_collect(index), "not": self._with_negation}
+            rule = self._grown(rule, ways[kind] if kind in ways else self._with_row(negated=kind != "at"))
         if len(_idents(rule)) > 1 and pick(self.draw, True, False):
             rule = self._with_relation(rule)
         for _ in range(pick(self.draw, 0, 1, 1, 2)):
@@ -395,6 +421,34 @@ class _Writer:
         negation = n.While(self._window(rule), self._element(self._label()), negated=True)
         self.bound = before  # what a negation binds is nobody's
         return replace(rule, negations=(*rule.negations, negation))
+
+    def _with_row(self, *, negated: bool) -> Callable[[n.NormalRule], n.NormalRule]:
+        def grow(rule: n.NormalRule) -> n.NormalRule:
+            before = {kind: list(names) for kind, names in self.bound.items()}
+            label = self._label()
+            if label not in self.keys:
+                shapes = (("k",), ("k",), ("q",), ("q", "k")) if self.nested and label in INCOMING else None
+                known = self.schema[label]
+                fits = [key for key in shapes or (("k",), ("k",), ("v",), ("k", "v")) if shapes or {*key} <= {*known}]
+                if not fits:
+                    return rule
+                self.keys[label] = pick(self.draw, *fits)
+            table = n.Table(label, tuple(map(n.KeyLabel, self.keys[label])))
+            term = self._row(label) if pick(self.draw, True, False) and not self.nested else self._element(label)
+            query = n.At(pick(self.draw, *_idents(rule)), term, negated)
+            query = with_key(query, {label: table}, self.literals)
+            if negated:
+                self.bound = before
+                return replace(rule, negations=(*rule.negations, query))
+            return replace(rule, collects=(*rule.collects, query))
+
+        return grow
+
+    def _row(self, label: str) -> n.Element:
+        """A term that has all of the key, and mostly something else: as tables are mostly read."""
+        self.literals += 1
+        names = [name for name in self.schema[label] if name in self.keys[label] or pick(self.draw, True, False)]
+        return n.Element(label, tuple(map(self._attribute, names)))
 
     def _window(self, rule: n.NormalRule) -> str:
         return pick(self.draw, *([timer.ident for timer in rule.timers] or _idents(rule)))

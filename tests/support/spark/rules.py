@@ -51,6 +51,12 @@ def events(seed: int, size: int) -> pa.Table:
 
 # No two of these derive the same label, so that they can be one program too.
 PROGRAMS = {
+    "tables": """
+        TABLE c KEY k
+        DETECT placed { k { var K }, v { var V }, of { var U } }
+        ON and { event i: a {{ k {{ var K }}, v {{ var V }} }}, at i: c {{ k {{ var K }}, v {{ var U }} }} } END
+        DETECT bare { k { var K }, v { var V } }
+        ON and { event i: a {{ k {{ var K }}, v {{ var V }} }}, at i: not c {{ k {{ var K }}, v {{ }} }} } END""",
     "joins": """
         DETECT pair { k { var K }, v { var V + var U } }
         ON and { event i: a {{ k {{ var K }}, v {{ var V }} }}, event j: b {{ k {{ var K }}, v {{ var U }} }}

@@ -32,7 +32,7 @@ class RulesJob:
     """A program, the files it runs over and how to read them.
 
     `columns` are the options of `ostinato.rules(…).detect` that name columns; `kinds` says what columns of text files
-    hold where their values do not tell.
+    hold where their values do not tell. `tables` are rows that hold before all events, by the labels of their tables.
     """
 
     program: RuleProgram
@@ -40,6 +40,7 @@ class RulesJob:
     columns: Mapping[str, Any] = field(default_factory=dict)
     kinds: Mapping[str, str] = field(default_factory=dict)
     on_error: OnError = "raise"
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
     def check_schema(self) -> pa.Schema:
         """The columns of the files, once the program is known to fit them. No event is processed."""
@@ -65,7 +66,7 @@ class RulesJob:
             # To find the types of text files is part of the work; to load the engine, which checking did, is not.
             ran = _RunSummary(time.perf_counter() - (opened - began))
             if not reader.schema.names:  # a file of nothing at all: only timers of fixed times can go off
-                results.add(ran.add(self.program.detect([], **self.columns)))
+                results.add(ran.add(self.program.detect([], **self._options)))
             elif sort:
                 self._sort(reader, results, ran)
             else:
@@ -77,7 +78,7 @@ class RulesJob:
     def live(self, output: Path, form: str | None, *, lateness: str | None = None, longest: str | None = None) -> None:
         """Read standard input as it comes, and write derived events at once."""
         ran, reader = _RunSummary(time.perf_counter()), open_live(self.kinds, self.on_error, form)
-        engine = self.program.engine(**self.columns, lateness=lateness or 0, longest=longest)
+        engine = self.program.engine(**self._options, lateness=lateness or 0, longest=longest)
         with Results(output, noun=NOUN, form=form) as results:
             self._stream(reader, engine, results, ran, in_order=lateness is None)
         self._report(reader, ran)
@@ -103,7 +104,7 @@ class RulesJob:
         results.add(ran.add(engine.flush()))
         ran.late = engine.stats().late
         if columns is not None and columns.document is None:  # a document says its label itself
-            ran.notes += unknown_label_warnings(self.program.incoming, ran.seen)
+            ran.notes += unknown_label_warnings(set(self.program.incoming) - self.tables.keys(), ran.seen)
 
     def _sort(self, reader: EventReader, results: Results, ran: _RunSummary) -> None:
         """Load everything and derive at once; events may come in any order."""
@@ -112,7 +113,7 @@ class RulesJob:
             table = self._usable(self._engine(reader).bound_program.columns, table, 0, ran)
         with name_files(self.files), warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            results.add(ran.add(self.program.detect(table, **self.columns)))
+            results.add(ran.add(self.program.detect(table, **self._options)))
         ran.notes += [str(warning.message) for warning in warned]
 
     def _usable(self, columns: IncomingColumns, rows: pa.Table, first_row: int, ran: _RunSummary) -> pa.Table:
@@ -126,13 +127,17 @@ class RulesJob:
     def _answer_without_events(self, reader: EventReader) -> pa.Table:
         """The columns of the answer, once the program is known to fit those of the files."""
         if not reader.schema.names:
-            return self.program.detect([], **self.columns).slice(0, 0)
+            return self.program.detect([], **self._options).slice(0, 0)
         with name_files(self.files):
             return self._engine(reader).push(reader.schema.empty_table())
 
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {**self.columns, "tables": self.tables}
+
     def _engine(self, reader: EventReader, **options: Any) -> RuleEngine:
         """The reader has found what all rows hold."""
-        return self.program.engine(**self.columns, schema=reader.schema, **options)
+        return self.program.engine(**self._options, schema=reader.schema, **options)
 
     def _reader(self) -> EventReader:
         reader = open_typed(self.files, self.kinds, self.on_error)

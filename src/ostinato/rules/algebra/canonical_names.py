@@ -35,8 +35,10 @@ class Renaming:
             ident = self.event(node.ident)
             bound = None if node.bound is None else self.variable(node.bound)
             term = self.term(node.term)
+            key = None if node.key is None else self.term(node.key)
             assert isinstance(term, n.Element)
-            return replace(node, ident=ident, bound=bound, term=term)
+            assert key is None or isinstance(key, n.Element)
+            return replace(node, ident=ident, bound=bound, term=term, key=key)
         if isinstance(node, cera.TimerStream):
             timer = node.timer
             return cera.TimerStream(replace(timer, anchor=self.event(timer.anchor), ident=self.event(timer.ident)))

@@ -20,6 +20,8 @@ def difference(node: cera.Node) -> cera.Node:
         return cera.Union((left, right))
     if isinstance(node, cera.Join):
         return replace(node, left=difference(node.left))
+    if isinstance(node, cera.Rows):
+        return cera.Rows(difference(node.left), difference(node.versions))
     if isinstance(node, cera.TemporalJoin | cera.AntiJoin):
         return replace(node, left=difference(node.left), right=_at("◦∪Δ", node.right))
     return cera.with_inputs(node, (difference(cera.inputs(node)[0]),))

@@ -51,6 +51,8 @@ class DifferenceBounds:
             self._timer(node.timer)
         elif isinstance(node, cera.FixedStream):
             self._fixed(node.timer)
+        elif isinstance(node, cera.TemporalJoin | cera.AntiJoin) and node.at:
+            self._add((node.ident, "end"), (node.window, "end"), 0)
         elif isinstance(node, cera.TemporalJoin | cera.AntiJoin):
             self._add((node.window, "begin"), (node.ident, "begin"), 0)
             self._add((node.ident, "end"), (node.window, "end"), 0)
@@ -121,6 +123,8 @@ def annotate_joins(node: cera.Node, bounds: DifferenceBounds) -> cera.Node:
     if not isinstance(node, cera.AnyJoin) or isinstance(node.right, cera.AnyTimer):
         return node
     left, right = node.left.schema.times, node.right.schema.times
+    if isinstance(node, cera.TemporalJoin | cera.AntiJoin) and node.at:
+        return replace(node, keep_right=_keep_rows(node, bounds))
     near = _nearest(left, right, bounds)
     keep_right = _keep(right, left, bounds)
     if isinstance(node, cera.Join):
@@ -141,6 +145,16 @@ def _nearest(left: Sequence[str], right: Sequence[str], bounds: DifferenceBounds
             if high - low < inf and (best is None or high - low < best[0]):
                 best = high - low, cera.Near(one, other, int(low), int(high))
     return None if best is None else best[1]
+
+
+def _keep_rows(node: cera.TemporalJoin | cera.AntiJoin, bounds: DifferenceBounds) -> tuple[cera.RelevanceBound, ...]:
+    """For each event of the left side, how long after a row has been replaced it may end and still read it."""
+    kept = []
+    for event in node.left.schema.times:
+        later = bounds.most((event, "end"), (node.window, "end"))
+        until = (((node.ident, cera.UNTIL), int(later)),) if later < inf else ()
+        kept.append(cera.RelevanceBound(event, until))
+    return tuple(kept)
 
 
 def _keep(mine: Sequence[str], others: Sequence[str], bounds: DifferenceBounds) -> tuple[cera.RelevanceBound, ...]:

@@ -62,6 +62,8 @@ def _inline(node: cera.Node) -> str:
             term = f'{node.stream.language} "{node.stream.query}" {term}'
             read = " ∪ ".join(node.stream.labels) or read
         bound = "" if node.bound is None else f"var {node.bound} -> "
+        if node.key is not None:
+            term = f"{term} ∧ {term_text(node.key)}"
         return f"QX[ {node.ident}: {bound}{term} ]({read})"
     if isinstance(node, cera.TimerStream):
         timer = node.timer
@@ -71,9 +73,11 @@ def _inline(node: cera.Node) -> str:
     if isinstance(node, cera.Join):
         return f"{_operand(node.left)} ⋈ {_operand(node.right)}"
     if isinstance(node, cera.TemporalJoin):
-        return f"{_operand(node.left)} ⋈_{{{node.window}⊒{node.ident}}} {_operand(node.right)}"
+        return f"{_operand(node.left)} ⋈_{{{node.window}{'⊒@'[node.at]}{node.ident}}} {_operand(node.right)}"
     if isinstance(node, cera.AntiJoin):
-        return f"{_operand(node.left)} ▷_{{{node.window}⊒{node.ident}}} {_operand(node.right)}"
+        return f"{_operand(node.left)} ▷_{{{node.window}{'⊒@'[node.at]}{node.ident}}} {_operand(node.right)}"
+    if isinstance(node, cera.Rows):
+        return f"{_operand(node.left)} until {_operand(node.versions)}"
     if isinstance(node, cera.Rename):
         return f"ρ[{', '.join(f'{new} ← {old}' for new, old in (*node.events, *node.data))}]({_inline(node.input)})"
     if isinstance(node, cera.At):
@@ -86,7 +90,7 @@ def _inline(node: cera.Node) -> str:
 
 def _operand(node: cera.Node) -> str:
     shown = _inline(node)
-    return f"({shown})" if isinstance(node, cera.AnyJoin | cera.Union) else shown
+    return f"({shown})" if isinstance(node, cera.AnyJoin | cera.Union | cera.Rows) else shown
 
 
 def format_condition(condition: Condition) -> str:

@@ -61,6 +61,8 @@ class _Points:
             return replace(node, left=self.visit(node.left, again=True), right=self.visit(node.right, again=True))
         if isinstance(node, cera.TemporalJoin | cera.AntiJoin):
             return replace(node, left=self.visit(node.left), right=self.visit(node.right, again=True))
+        if isinstance(node, cera.Rows):
+            return cera.Rows(self.visit(node.left), self.visit(node.versions))
         if isinstance(node, cera.Select | cera.Project | cera.Stamp):
             below = self._over_points(node.input) if waits_for_time(node.input) else self.visit(node.input)
             return replace(node, input=below)
@@ -86,10 +88,13 @@ class _Points:
         """After the paper: Temp_t for the matches of event t, B_n,i for what is made of them. With the number of the
         deployment, it is the same whatever else is deployed: snapshots have names."""
         if isinstance(node, cera.Match):
-            is_name = isinstance(node.stream, str) and node.stream.isidentifier()
-            kind = node.stream if is_name else "timer" if isinstance(node.stream, cera.PeriodicStream) else "pattern"
+            label = node.stream.label if isinstance(node.stream, cera.TableStream) else node.stream
+            is_name = isinstance(label, str) and label.isidentifier()
+            kind = str(label) if is_name else "timer" if isinstance(label, cera.PeriodicStream) else "pattern"
         elif isinstance(node, cera.FixedStream):
             kind = "timer"
+        elif isinstance(node, cera.Rows):
+            kind = "rows"
         else:
             kind = "B" if any(isinstance(each, cera.AnyJoin) for each in cera.walk(node)) else "A"
         name = f"{kind}_{','.join(node.schema.times)}"

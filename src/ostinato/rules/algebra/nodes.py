@@ -48,15 +48,28 @@ class PeriodicStream:
     nanoseconds: int
 
 
+@dataclass(frozen=True)
+class TableStream:
+    """The rows of a table: the events of its label, and those that are given beside the stream."""
+
+    label: str
+
+
 Source = CelStream | PeriodicStream
-Stream = str | Source  # what is matched: the events of a label, or of another source
+Stream = str | Source | TableStream  # what is matched: the events of a label, or of another source
+
+
+def stream_label(stream: Stream) -> str | None:
+    """The label of the events of a stream, if they have one."""
+    return stream.label if isinstance(stream, TableStream) else stream if isinstance(stream, str) else None
 
 
 @dataclass(frozen=True)
 class Match:
     """Q^X[ident: term](stream): one tuple for each way that an event of the stream matches.
 
-    `since`: the deployment from which on it reads the stream; matches since different ones are different points.
+    `since`: the deployment from which on it reads the stream; matches since different ones are different points. `key`
+    is another term for the same event, where its variables are not among those of the first.
     """
 
     ident: str
@@ -64,10 +77,12 @@ class Match:
     stream: Stream
     bound: str | None = None
     since: int = 0
+    key: n.Element | None = None
 
     @cached_property
     def schema(self) -> RelationSchema:
-        return RelationSchema((self.ident,), (self.ident,), term_variables(self.term, self.bound))
+        of_key = () if self.key is None else term_variables(self.key)
+        return RelationSchema((self.ident,), (self.ident,), _union(term_variables(self.term, self.bound), of_key))
 
 
 @dataclass(frozen=True)
@@ -184,7 +199,8 @@ class TemporalJoin:
     """left ⋈_{window ⊒ ident} right (Definition 0.1): what the right side has within the window.
 
     `named` keeps the reference of what is collected, so that an aggregate can count each event on its own; `timed` its
-    times, for heads that ask for the first or the last.
+    times, for heads that ask for the first or the last. `at`: the right side are rows, of which it has those that hold
+    when the window ends.
     """
 
     window: str
@@ -193,6 +209,7 @@ class TemporalJoin:
     right: Node
     named: bool = False
     timed: bool = False
+    at: bool = False
     near: Near | None = None
     keep_right: tuple[RelevanceBound, ...] = ()
 
@@ -204,18 +221,40 @@ class TemporalJoin:
 
 @dataclass(frozen=True)
 class AntiJoin:
-    """left ▷_{window ⊒ ident} right (Definition 0.2): tuples of the left side without a partner within the window."""
+    """left ▷_{window ⊒ ident} right (Definition 0.2): tuples of the left side without a partner within the window, or,
+    `at`, among the rows that hold when it ends."""
 
     window: str
     ident: str
     left: Node
     right: Node
+    at: bool = False
     near: Near | None = None
     keep_right: tuple[RelevanceBound, ...] = ()
 
     @property
     def schema(self) -> RelationSchema:
         return self.left.schema
+
+
+UNTIL = "until"  # the third time of a row: when another one with its key ended
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Matches of rows, each with the time `until` which it holds: the end of the next of the versions that has the same
+    key. The key are the variables of the versions."""
+
+    left: Node
+    versions: Node
+
+    @property
+    def schema(self) -> RelationSchema:
+        return self.left.schema
+
+    @property
+    def ident(self) -> str:
+        return self.left.schema.times[0]
 
 
 @dataclass(frozen=True)
@@ -361,7 +400,7 @@ AnyJoin = Join | TemporalJoin | AntiJoin
 AnyTimer = TimerStream | FixedStream
 Node = (
     Match | TimerStream | FixedStream | Join | Select | Project | TemporalJoin | AntiJoin
-    | Merge | Rename | Construct | Point | At | Union | Stamp
+    | Merge | Rename | Construct | Point | At | Union | Stamp | Rows
 )  # fmt: skip
 
 
@@ -393,6 +432,8 @@ class Plan:
 def inputs(node: Node) -> tuple[Node, ...]:
     if isinstance(node, AnyJoin):
         return node.left, node.right
+    if isinstance(node, Rows):
+        return node.left, node.versions
     if isinstance(node, Union):
         return node.inputs
     if isinstance(node, Select | Project | Merge | Rename | Construct | At | Stamp):
@@ -404,6 +445,8 @@ def with_inputs(node: Node, new: tuple[Node, ...]) -> Node:
     """The same operator over other inputs."""
     if isinstance(node, AnyJoin):
         return replace(node, left=new[0], right=new[1])
+    if isinstance(node, Rows):
+        return replace(node, left=new[0], versions=new[1])
     if isinstance(node, Union):
         return replace(node, inputs=new)
     if isinstance(node, Select | Project | Merge | Rename | Construct | Stamp):
@@ -416,6 +459,11 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for below in inputs(node):
         yield from walk(below)
+
+
+def shared_data(node: AnyJoin) -> list[str]:
+    """The variables of both sides of a join."""
+    return [name for name in node.left.schema.data if name in node.right.schema.data]
 
 
 def condition_events(condition: n.Condition) -> frozenset[str]:

@@ -14,7 +14,7 @@ from itertools import islice, product
 from ostinato.rules.plan.embedded_cel import read_labels
 from ostinato.rules.plan.outputs import copied_attributes, rate_limit
 from ostinato.rules.plan.strata import label_uses
-from ostinato.rules.syntax.nodes import Bind, CelPattern, Element, NormalRule, PeriodicTimer
+from ostinato.rules.syntax.nodes import At, Bind, CelPattern, Element, NormalRule, PeriodicTimer
 
 _MOST = 1_000  # ways to choose a key that are looked at
 _MANY_UNITS = 8  # each costs a group of rows and a state; so many rules rather share theirs
@@ -36,13 +36,17 @@ class RuleUnit:
     keys: Mapping[str, tuple[str, ...]]
 
 
-def partition_rules(rules: Sequence[NormalRule], plain: Collection[str]) -> tuple[RuleUnit, ...]:
-    """The units of a program, those with a key first. `plain` are the attributes of incoming events with one value."""
+def partition_rules(
+    rules: Sequence[NormalRule], plain: Collection[str], tables: Mapping[str, Collection[str] | None] | None = None
+) -> tuple[RuleUnit, ...]:
+    """The units of a program, those with a key first. `plain` are the attributes of incoming events with one value, and
+    `tables` the same of rows that are given beside the stream, by their label; None: these are not read apart."""
+    known = tables or {}
     derived = {rule.head.label for rule in rules}
     made: list[tuple[list[NormalRule], list[Choice]]] = []
     whole: list[NormalRule] = []
     for component in _components(rules):
-        choices = _combine_choices([_choices(rule, component, plain) for rule in component])
+        choices = _combine_choices([_choices(rule, component, plain, known) for rule in component])
         if choices:
             made.append((component, choices))
         else:
@@ -97,13 +101,28 @@ def _derived_labels(rule: NormalRule, derived: Collection[str]) -> set[str]:
     return {rule.head.label} | {use.label for use in label_uses(rule) if use.label in derived}
 
 
-def _choices(rule: NormalRule, component: Sequence[NormalRule], plain: Collection[str]) -> list[Choice]:
+def _choices(
+    rule: NormalRule,
+    component: Sequence[NormalRule],
+    plain: Collection[str],
+    tables: Mapping[str, Collection[str] | None],
+) -> list[Choice]:
     """The keys that the rule can go by: for each variable, attributes of its literals and its head."""
     if not rule.events or any(isinstance(each, CelPattern | PeriodicTimer) for each in (*rule.events, *rule.timers)):
         return []
     derived = {other.head.label for other in component}
-    literals = [query.term for query in (*rule.events, *rule.collects, *rule.negations)]
-    bound = [(term.label, _bound(term, plain if term.label not in derived else None)) for term in literals]
+    bound = []
+    for query in (*rule.events, *rule.collects, *rule.negations):
+        label = query.term.label
+        known: Collection[str] | None = None if label in derived else plain
+        if isinstance(query, At):
+            given = tables.get(label, ())
+            known = () if given is None else None if known is None else {*known, *given}
+        pairs = _bound(query.term, known)
+        if isinstance(query, At) and query.key is not None:  # a row and the one that replaces it belong together
+            key = [child.label for child in query.key.children if isinstance(child, Element)]
+            pairs = [pair for pair in pairs if pair[1] in key]
+        bound.append((label, pairs))
     limit = rate_limit(rule)  # what counts together stays together
     carried = [pair for pair in copied_attributes(rule.head) if limit is None or pair[1] in limit.by]
     bound.append((rule.head.label, carried))

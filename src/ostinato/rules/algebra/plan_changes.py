@@ -11,7 +11,7 @@ from ostinato.rules.algebra.query_plan import RulePlan, plan_rules
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.outputs import Outputs
 from ostinato.rules.plan.strata import Strata
-from ostinato.rules.syntax.nodes import CelPattern, PeriodicTimer, Ruleset
+from ostinato.rules.syntax.nodes import At, CelPattern, PeriodicTimer, Ruleset
 
 
 def plan_beside(plan: RulePlan, program: Ruleset, since: int) -> tuple[RulePlan, RulePlan] | None:
@@ -21,8 +21,8 @@ def plan_beside(plan: RulePlan, program: Ruleset, since: int) -> tuple[RulePlan,
     """
     rules = normalise(program)
     derived = {rule.head.label for rule in rules}
-    literals = (each for rule in rules for each in (*rule.events, *rule.timers))
-    if any(isinstance(each, CelPattern | PeriodicTimer) for each in literals):
+    literals = (each for rule in rules for each in (*rule.events, *rule.timers, *rule.collects, *rule.negations))
+    if any(isinstance(each, CelPattern | PeriodicTimer | At) for each in literals):
         return None
     if derived & (plan.strata.heights.keys() | plan.strata.read):
         return None

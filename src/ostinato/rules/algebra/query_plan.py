@@ -19,6 +19,7 @@ from ostinato.rules.algebra.nodes import (
     PeriodicStream,
     Plan,
     Stream,
+    stream_label,
 )
 from ostinato.rules.algebra.relevance import Relevance, temporal_relevance
 from ostinato.rules.algebra.rewrite import push_antijoins, push_projections, push_selections
@@ -27,7 +28,7 @@ from ostinato.rules.plan.embedded_cel import parse_pattern
 from ostinato.rules.plan.normal_form import normalise
 from ostinato.rules.plan.outputs import Outputs, label_outputs
 from ostinato.rules.plan.strata import Group, Strata, stratify
-from ostinato.rules.syntax.nodes import NormalRule, Ruleset
+from ostinato.rules.syntax.nodes import At, Element, NormalRule, Ruleset
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,17 @@ class RulePlan:
         nodes = (each.node for each in self.query_plan.definitions)
         return frozenset(node.stream for node in nodes if isinstance(node, Match))
 
+    @cached_property
+    def tables(self) -> Mapping[str, tuple[str, ...]]:
+        """The tables that rules look into, each with its key."""
+        rules = (each.rule for each in self.translated)
+        found = (each for rule in rules for each in (*rule.collects, *rule.negations) if isinstance(each, At))
+        keys = {each.term.label: each.key for each in found if each.key is not None}
+        labels = {
+            label: [child.label for child in key.children if isinstance(child, Element)] for label, key in keys.items()
+        }
+        return {label: tuple(labels[label]) for label in sorted(labels)}
+
     @property
     def groups(self) -> tuple[Group, ...]:
         return self.strata.groups
@@ -85,7 +97,7 @@ def plan_rules(
             return events + window.amount if window is not None and window.kind == "time" else inf
         if isinstance(stream, PeriodicStream):
             return stream.nanoseconds if stream.kind == "tumbling" else 0
-        return durations.get(stream, longest)
+        return durations.get(stream_label(stream) or "", longest)
 
     derived = strata.derived | (beside.strata.derived if beside is not None else frozenset())
     translated: list[TranslatedRule] = []

@@ -47,6 +47,8 @@ def _push(condition: Condition, node: cera.Node) -> cera.Node:
         if below == cera.Select((condition,), node.input):  # it can go no deeper
             return cera.Select((*node.conditions, condition), node.input)
         return replace(node, input=below)
+    if isinstance(node, cera.Rows):  # a row that does not match has its versions all the same
+        return replace(node, left=_push(condition, node.left))
     if isinstance(node, cera.Stamp) and _covers(node.input, condition):
         return replace(node, input=_push(condition, node.input))
     if isinstance(node, cera.AntiJoin):
@@ -92,6 +94,8 @@ def push_projections(node: cera.Node, wanted: frozenset[str] = frozenset()) -> c
         return _project(replace(node, input=push_projections(node.input, wanted | read)), wanted)
     if isinstance(node, cera.Stamp):
         return replace(node, input=push_projections(node.input, wanted))
+    if isinstance(node, cera.Rows):
+        return replace(node, left=push_projections(node.left, wanted | frozenset(node.versions.schema.data)))
     if isinstance(node, cera.AntiJoin):
         shared = frozenset(node.right.schema.data) & frozenset(node.left.schema.data)
         left = push_projections(node.left, wanted | shared)

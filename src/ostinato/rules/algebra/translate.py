@@ -10,8 +10,8 @@ from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.plan.embedded_cel import read_labels
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.grouping import aggregates_of, goes_by_time, is_on_group
-from ostinato.rules.syntax.nodes import CelPattern, EventQuery, NormalRule, PeriodicTimer, RelativeTimer, While
-from ostinato.rules.syntax.variables import used_times
+from ostinato.rules.syntax.nodes import At, CelPattern, EventQuery, NormalRule, PeriodicTimer, RelativeTimer, While
+from ostinato.rules.syntax.variables import term_variables, used_times
 
 _ANY_TIME = n.Element("timer")
 
@@ -40,14 +40,17 @@ def translate(rule: NormalRule, since: int = 0, derived: Collection[str] = ()) -
     for collect in rule.collects:
         match, named = replace(_while_match(collect, fresh), since=since), collect.ident is not None
         times = {n.time_variable(*time) for time in used_times(rule) if time[1] == match.ident}
-        binds = frozenset(match.schema.data) | times
+        binds = frozenset(term_variables(match.term, match.bound)) | times
         counted = named or any(not names or names & binds for names in bags)
         timed = any(map(goes_by_time, aggregates_of(rule))) or match.ident in read
-        node = cera.TemporalJoin(collect.window, match.ident, node, match, named=counted, timed=timed)
+        at, found = isinstance(collect, At), _rows(collect, match, fresh)
+        node = cera.TemporalJoin(collect.window, match.ident, node, found, named=counted, timed=timed, at=at)
         collected.append(cera.Collected(match.ident, named, binds))
     for negation in rule.negations:
         match = replace(_while_match(negation, fresh), since=since)
-        node = cera.AntiJoin(negation.window, match.ident, node, match)
+        node = cera.AntiJoin(
+            negation.window, match.ident, node, _rows(negation, match, fresh), at=isinstance(negation, At)
+        )
     if stamped := used_times(rule):
         node = cera.Stamp(stamped, node)
     having = tuple(condition for condition in rule.where if is_on_group(condition))
@@ -72,7 +75,21 @@ def periodic_match(timer: PeriodicTimer) -> cera.Match:
 
 
 def _while_match(query: While, fresh: Iterator[str]) -> cera.Match:
-    return cera.Match(query.ident or next(fresh), query.term, query.term.label, query.bound)
+    ident = query.ident or next(fresh)
+    if not isinstance(query, At):
+        return cera.Match(ident, query.term, query.term.label, query.bound)
+    assert query.key is not None, "the key is known once a program is normal"
+    known = set(term_variables(query.term, query.bound))
+    key = None if known.issuperset(term_variables(query.key)) else query.key
+    return cera.Match(ident, query.term, cera.TableStream(query.term.label), query.bound, key=key)
+
+
+def _rows(query: While, match: cera.Match, fresh: Iterator[str]) -> cera.Node:
+    """What a `while` looks for, or the rows that an `at` does. (Every event of the label with the key is a version.)"""
+    if not isinstance(query, At):
+        return match
+    assert query.key is not None
+    return cera.Rows(match, cera.Match(next(fresh), query.key, match.stream, since=match.since))
 
 
 def _order_by_shared_variables(events: Iterable[EventQuery | CelPattern]) -> list[EventQuery | CelPattern]:
@@ -94,7 +111,7 @@ def _fresh_names(rule: NormalRule) -> Iterator[str]:
     atoms = (*rule.events, *rule.timers, *rule.collects)
     used = {atom.ident for atom in atoms if atom.ident is not None}
     for query in (*rule.collects, *rule.negations):
-        if query.ident is None:
+        for _ in range(2 if isinstance(query, At) else query.ident is None):
             name = query.term.label + "'"
             while name in used:
                 name += "'"

@@ -30,6 +30,7 @@ class PointPlan:
     ends: tuple[int, ...] = ()  # the columns of ends
     uses: tuple[tuple[tuple[int, int], ...], ...] = ()  # per bound of relevance: (column or -1, what is added)
     unbounded: bool = False
+    until: int = -1  # the column of the time until which a row of a table holds, or -1
     since: int = 0  # the deployment it came with
     indexes: list[tuple[tuple[tuple[int, int], ...], int]] = field(default_factory=list)
     number: int = -1  # once it is linked
@@ -66,6 +67,9 @@ class Operand:
     @property
     def coded(self) -> str:
         return code_kind(self.kind)
+
+
+Columns = dict[str, Operand]  # by the names that relational.operators gives columns
 
 
 @dataclass
@@ -147,7 +151,7 @@ class DeltaQuery:
     @property
     def is_straight(self) -> bool:
         """Whether it looks nothing up, and so can run at once for each tuple."""
-        return self.host is None and all(each[0] not in (k.LOOKUP, k.ABSENT, k.GROUP) for each in self.code)
+        return self.host is None and all(each[0] not in (k.LOOKUP, k.ABSENT, k.CLOSE, k.GROUP) for each in self.code)
 
     def column(self, column: int) -> int:
         """The slot of a column of the tuple that drives the delta query."""
@@ -170,6 +174,9 @@ class DeltaQuery:
 
     def plus(self, slot: int, ticks: int) -> int:
         return slot if not ticks else self.compute(k.ADD_I, slot, self.frame.constant(ticks))
+
+
+Way = tuple[DeltaQuery, Columns]  # a delta query so far, and what it has at hand
 
 
 class Host(ABC):

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ostinato.core.user_functions import UserFunction
-from ostinato.errors import DataError, did_you_mean
+from ostinato.errors import DataError, QueryError, did_you_mean
 from ostinato.rules.plan.check import parse_and_check
-from ostinato.rules.syntax.nodes import Rule, Ruleset
+from ostinato.rules.syntax.nodes import Rule, Ruleset, Table
 from ostinato.rules.syntax.parse import parse
 from ostinato.rules.syntax.user_calls import called_functions
 
@@ -31,6 +31,7 @@ class Deployment:
     since: int
     at: int
     rules: tuple[Rule, ...]
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Deployments:
 
     @classmethod
     def of(cls, program: Ruleset, text: str, functions: Mapping[str, UserFunction]) -> Deployments:
-        return cls((Deployment(MAIN, text, 0, 0, program.rules),), functions)
+        return cls((Deployment(MAIN, text, 0, 0, program.rules, program.tables),), functions)
 
     def called(self) -> Mapping[str, str]:
         """The functions of the user that rules call, by name, with the types that they have."""
@@ -64,7 +65,19 @@ class Deployments:
     def program(self) -> Ruleset:
         """Everything as one program, numbered through."""
         rules = (rule for part in self.parts for rule in part.rules)
-        return Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
+        return Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)), self._tables())
+
+    def _tables(self) -> tuple[Table, ...]:
+        """The tables of all programs. Raises QueryError where two give one another key."""
+        found: dict[str, Table] = {}
+        for table in (table for part in self.parts for table in part.tables):
+            known = found.setdefault(table.label, table)
+            if known != table:
+                reason = f"another program says that the key of `{table.label}` is "
+                reason += ", ".join(f"`{each.label}`" for each in known.key)
+                error = QueryError(reason, span=table.span, fix="give both the same key, or the table another label")
+                raise error.within(self.text)
+        return tuple(found.values())
 
     def since(self) -> dict[int, int]:
         """The deployment of each rule, by its number in the whole."""
@@ -73,7 +86,8 @@ class Deployments:
     def program_of(self, part: Deployment) -> Ruleset:
         """The rules of one of them, numbered as in the whole."""
         before = sum(len(each.rules) for each in self.parts[: self.parts.index(part)])
-        return Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(part.rules, before + 1)))
+        rules = tuple(replace(rule, number=number) for number, rule in enumerate(part.rules, before + 1))
+        return Ruleset(rules, part.tables)
 
     def changes(self, before: Deployments) -> tuple[list[int], list[Deployment]]:
         """Which have gone since then, by their number, and which are new."""
@@ -109,4 +123,5 @@ class Deployments:
 
     def _parsed(self, name: str, text: str, since: int, at: int) -> Deployment:
         parse_and_check(text, self.functions)  # faults are shown in this text alone
-        return Deployment(name, text, since, at, parse("\n" * at + text, self.functions).rules)
+        program = parse("\n" * at + text, self.functions)
+        return Deployment(name, text, since, at, program.rules, program.tables)

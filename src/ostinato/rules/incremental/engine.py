@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import pyarrow as pa
@@ -23,10 +23,11 @@ from ostinato.rules.incremental.options import RuleOptions, RuleStatistics
 from ostinato.rules.incremental.periodic import ENDED
 from ostinato.rules.incremental.saved_state import load_state, save_state
 from ostinato.rules.incremental.schema_evolution import conform_rows
-from ostinato.rules.incremental.stream_binding import StreamBinding, UnboundProgram
+from ostinato.rules.incremental.stream_binding import StreamBinding
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.syntax.nodes import BUILT_IN
 
+_TABLE = "table "  # before the label of one whose rows were given
 _ENDED = stream_ended("rules.engine()")
 
 
@@ -143,7 +144,7 @@ class RuleEngine(LiveStream):
         if known is None:
             self._unbound, self._deployments = self._unbound.changed(deployments), deployments
             return
-        unbound = UnboundProgram(deployments, self.options.columns, self.options.longest)
+        unbound = replace(known.unbound, deployments=deployments, known=None)
         changed = None if whole or self._steps.live.is_worn else known.changed(unbound)
         if changed is None:
             self._bind(StreamBinding.of(unbound, known.seen, final=known.final, assuming=known.assuming))
@@ -160,7 +161,8 @@ class RuleEngine(LiveStream):
         if self._binding is None:
             reason = "no events were pushed yet, so that there is no past"
             raise DataError(reason, fix=Message("push it first, or leave ", Option("history"), " out"))
-        past = RuleEngine(self._deployments.program(), self._deployments.text, self.options)
+        given = self._unbound.tables
+        past = RuleEngine(self._deployments.program(), self._deployments.text, self.options, tables=given)
         past._unbound, past._deployments = self._unbound, self._deployments
         past._take(to_arrow(history))
         last = past._steps.live.latest()
@@ -239,12 +241,13 @@ class RuleEngine(LiveStream):
             meta["functions"] = dict(called)
         if self._limiter is not None:
             meta["shown"] = [[list(key), ends] for key, ends in self._limiter.shown.items()]
+        given = {f"{_TABLE}{label}": rows for label, rows in self._unbound.tables.items()}
         if self._binding is None:
-            return Snapshot(meta, {}, {}).to_bytes()
+            return Snapshot(meta, {}, given).to_bytes()
         meta |= {"final": self._binding.final, "assuming": self._binding.assuming}
         saved, arrays, tables = save_state(self._steps, self.now)
         meta |= saved
-        tables["schema"] = self._seen.empty_table()
+        tables |= given | {"schema": self._seen.empty_table()}
         if self._late_rows:
             tables["late"] = self.late_events()
         if self._ready:
@@ -273,7 +276,8 @@ class RuleEngine(LiveStream):
         known = read_functions(functions, BUILT_IN)
         _check_functions(meta.get("functions", {}), known)
         options = RuleOptions(**meta["options"])
-        engine = cls(parse_and_check(meta["program"], known), meta["program"], options, functions=known)
+        tables = {name.removeprefix(_TABLE): rows for name, rows in saved.tables.items() if name.startswith(_TABLE)}
+        engine = cls(parse_and_check(meta["program"], known), meta["program"], options, functions=known, tables=tables)
         engine.now, engine.stopped = meta["now"], meta["stopped"]
         engine.events, engine.derived, engine.late = meta["events"], meta["derived"], meta["late"]
         engine.unread = meta.get("unread", 0)

@@ -17,12 +17,12 @@ import pyarrow as pa
 from ostinato.core.arrays import Int64
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.incremental.codes import FLOAT, MOMENT, NOTHING, TRUTH, WHOLE, code_kind, decode_value, encode_value
-from ostinato.rules.incremental.delta_query import DeltaQuery, Host, Operand, PointPlan
+from ostinato.rules.incremental.delta_query import Columns, DeltaQuery, Host, Operand, PointPlan, Way
 from ostinato.rules.incremental.expressions import Expressions, extreme
 from ostinato.rules.incremental.head_values import HeadCompiler, Maker, Row, is_made_in_one
 from ostinato.rules.incremental.host_values import NeedsHostError
 from ostinato.rules.incremental.interned import Interned
-from ostinato.rules.incremental.operators import Columns, DeltaPlanner, Way, data_conditions
+from ostinato.rules.incremental.operators import DeltaPlanner, data_conditions
 from ostinato.rules.incremental.sliding_groups import SlidingWindow, sliding_window
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.head_types import CALCULATING, HeadColumn, aggregate_kind

@@ -49,6 +49,7 @@ class LiveStream:
         *,
         plan: RulePlan | None = None,
         functions: Mapping[str, UserFunction] | None = None,
+        tables: Mapping[str, pa.Table] | None = None,
     ) -> None:
         self.options, self._deployments = options, Deployments.of(program, text, functions or {})
         self.events = self.derived = self.late = self.unread = 0
@@ -58,7 +59,7 @@ class LiveStream:
         self._ready: list[pa.Table] = []  # derived by a call that failed later
         self._warned: set[tuple[str, str]] = set()
         self._told_of_nulls = False
-        self._unbound = UnboundProgram(self._deployments, options.columns, options.longest, plan)
+        self._unbound = UnboundProgram(self._deployments, options.columns, options.longest, plan, tables or {})
         self._binding: StreamBinding | None = None
         self._steps: StepEvaluator
         self._answers: AnswerBuilder
@@ -150,6 +151,7 @@ class LiveStream:
         before = None if self._binding is None or (not self.events and self.now == BEFORE) else self._steps
         steps = StepEvaluator(binding.program, self.options.limits, None if before is None else before.interned)
         steps.wait(binding.program.columns.read(binding.schema.empty_table()))
+        steps.load(binding.unbound.tables)
         if before is not None:
             migrate_state(steps, before, self.now)
         self._use(binding, steps)

@@ -5,7 +5,7 @@ A flat term reads columns: it is tests and loads. Any other is matched in Python
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,10 +28,10 @@ from ostinato.rules.incremental.event_rows import PRESENT, EventRows, live_term_
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind
-from ostinato.rules.relational.match_plan import MatchPlan, Path
+from ostinato.rules.relational.match_plan import MatchPlan, Path, compile_match
 from ostinato.rules.runtime.ingest import event_digest
-from ostinato.rules.terms.data import DataTerm
-from ostinato.rules.terms.match import Matcher, compile_term
+from ostinato.rules.terms.data import Child, DataTerm
+from ostinato.rules.terms.match import Matcher
 
 Columns = Callable[[Path, Any], Operand | None]  # the operand of an attribute as a type; None where there is none
 
@@ -90,10 +90,11 @@ class TermMatches(Host):
     interned: Interned
     read: Callable[[Int64], DataTerm] | None = None  # None: a tuple has begin, end, term and reference
     referenced: bool = False
+    hidden: frozenset[str] = frozenset()  # children that do not count
 
     def __post_init__(self) -> None:
         match = self.found.match
-        self.match: Matcher = compile_term(match.term, match.bound)
+        self.match: Matcher = compile_match(match)
         names = match.schema.data
         self.variables = [(name, code_kind(self.found.kinds[name])) for name in names]
 
@@ -103,6 +104,8 @@ class TermMatches(Host):
         for row in rows:
             begin, end = int(row[0]), int(row[1])
             term = interned.values[row[2]] if self.read is None else self.read(row)
+            if self.hidden:
+                term = DataTerm(term.label, tuple(each for each in term.children if not self._is_hidden(each)))
             for each in self.match(term):
                 values = [encode_value(each.get(name), coded, interned) for name, coded in self.variables]
                 reference = []
@@ -111,6 +114,9 @@ class TermMatches(Host):
                     reference = [int(row[3]) if known else interned.number(event_digest(begin, end, term))]
                 out.append([begin, end, *values, *reference])
         return np.array(out, np.int64).reshape(len(out), len(self.target.columns))
+
+    def _is_hidden(self, child: Child) -> bool:
+        return isinstance(child, DataTerm) and child.label in self.hidden
 
 
 def derived_reader(
@@ -127,11 +133,11 @@ def derived_reader(
     return term
 
 
-def incoming_columns(events: EventRows, delta: DeltaQuery) -> Columns:
-    """The attributes of an event that comes in."""
+def incoming_columns(events: EventRows, delta: DeltaQuery, hidden: Collection[str] = ()) -> Columns:
+    """The attributes of an event that comes in, but for the hidden ones."""
 
     def read(path: Path, kind: Any) -> Operand | None:
-        if path[0] not in events.incoming.types:
+        if path[0] not in events.incoming.types or path[0] in hidden:
             return None
         column = events.column(path, kind)
         return Operand(pa.int64() if kind is PRESENT else kind, load=lambda: delta.column(column))

@@ -80,8 +80,10 @@ def _reads_since(plan: Plan, name: str, since: int) -> bool:
 
 
 def _begin(name: str, steps: StepEvaluator, now: int) -> Int64:
-    """The tuples of a point that is new: those of fixed times that are still to come."""
+    """The tuples of a point that is new: those of fixed times that are still to come, and given rows of tables."""
     rows, ends = steps.live.tuples(name), steps.live.points[name].ends
+    if steps.live.points[name].until >= 0:
+        return rows
     return np.asarray(rows[rows[:, ends].max(axis=1) > now])
 
 

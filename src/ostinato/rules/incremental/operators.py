@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from ostinato.rules.algebra import nodes as cera
 from ostinato.rules.algebra.time_relations import TIMERS, absolute_nanoseconds
-from ostinato.rules.incremental.codes import FLOAT, MOMENT, TRUTH, WHOLE, code_kind, constant_code
-from ostinato.rules.incremental.delta_query import ConstantTest, DeltaQuery, LookUp, Operand, PointPlan
+from ostinato.rules.incremental.codes import FLOAT, code_kind, constant_code
+from ostinato.rules.incremental.delta_query import Columns, ConstantTest, DeltaQuery, Operand, PointPlan, Way
 from ostinato.rules.incremental.event_rows import BEGIN, END, REFERENCE, TERM_COLUMN, live_term_reader
 from ostinato.rules.incremental.expressions import Expressions
 from ostinato.rules.incremental.host_expressions import compile_value
@@ -30,20 +30,17 @@ from ostinato.rules.incremental.matches import (
     reads_fields,
 )
 from ostinato.rules.incremental.pattern_deltas import write_pattern
-from ostinato.rules.incremental.planned_points import PointPlanner
+from ostinato.rules.incremental.table_rows import RowPlanner
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.relational.constant_comparisons import as_constant_comparison
 from ostinato.rules.relational.kinds import TERM, Kind
 from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import Combined, Condition, Data, Formula, RelativeTimer
 
-Columns = dict[str, Operand]  # by the names that relational.operators gives columns
-Way = tuple[DeltaQuery, Columns]  # a delta query so far, and what it has at hand
-_PLAIN_OF = {WHOLE: k.NUMBER, FLOAT: k.NUMBER, TRUTH: k.TRUTH, MOMENT: k.MOMENT}
 _TESTS = {"=": k.EQUAL, "<": k.BELOW, "<=": k.UP_TO, ">": k.ABOVE, ">=": k.FROM}
 
 
-class DeltaPlanner(PointPlanner):
+class DeltaPlanner(RowPlanner):
     """Writes the delta queries of definitions."""
 
     def definition(self, definition: cera.Definition) -> None:
@@ -53,6 +50,8 @@ class DeltaPlanner(PointPlanner):
         point = self.define(name, node)
         if isinstance(node, cera.Match):
             self._match(point, node)
+        elif isinstance(node, cera.Rows):
+            self.write_rows(point, node)
         elif isinstance(node, cera.FixedStream):
             self.fixed.append((point, *self._moments(node)))
         else:
@@ -64,35 +63,40 @@ class DeltaPlanner(PointPlanner):
     def _match(self, point: PointPlan, node: cera.Match) -> None:
         found = self.types.match_plans[point.name]
         attributes = self.types.attributes[node.stream]
-        if not isinstance(node.stream, str):
+        name = cera.stream_label(node.stream)
+        if name is None:
             if isinstance(node.stream, cera.CelStream) and node.stream.labels and node.stream not in self.sources:
                 write_pattern(self, node.stream)
             self._match_derived(point, node, self.source_point(node.stream), attributes.types)
             return
-        label, incoming = self.events.label(node.stream), self.events.incoming
+        label, incoming = self.events.label(name), self.events.incoming
+        hidden: frozenset[str] = frozenset()
+        if isinstance(node.stream, cera.TableStream):
+            hidden = frozenset(incoming.types.keys() - self.types.read_of_rows(name, incoming).keys())
+            if name in self.types.given:
+                given = self.types.given[name].types
+                self._match_derived(point, node, self.source_point(node.stream, given), given)
         if is_flat(found) or self.is_told_apart(found):
             delta = self.delta(self.incoming)
             delta.label = label
-            read = incoming_columns(self.events, delta)
+            read = incoming_columns(self.events, delta, hidden)
             slots = match_flat(delta, found, read, delta.column(BEGIN), delta.column(END))
             if found.named:
                 self.events.count(label)
                 slots.append(delta.compute(k.SERIAL, slots[0]))
             self.emit(delta, point, slots)
         else:
-            self.events.readers.setdefault(
-                label, live_term_reader(node.stream, attributes, incoming.types, incoming.columns)
-            )
+            self.events.readers.setdefault(label, live_term_reader(name, attributes, incoming.types, incoming.columns))
             if found.referenced:
                 self.events.referenced.add(label)
             delta = self.delta(self.incoming)
             delta.label = label
             terms = self.scratch(("begin", "end", "#term", "#reference"), (pa.int64(), pa.int64(), TERM, TERM))
             self.emit(delta, terms, [delta.column(each) for each in (BEGIN, END, TERM_COLUMN, REFERENCE)])
-            self.host(TermMatches(point, found, self.interned, None, found.referenced), terms)
-        if node.stream in self.types.derived:
-            derived = self.types.derived[node.stream]
-            self._match_derived(point, node, self.derived_point(node.stream), derived)
+            self.host(TermMatches(point, found, self.interned, None, found.referenced, hidden), terms)
+        if name in self.types.derived:
+            derived = self.types.derived[name]
+            self._match_derived(point, node, self.derived_point(name), derived)
 
     def _match_derived(self, point: PointPlan, node: cera.Match, source: PointPlan, kinds: Mapping[str, Kind]) -> None:
         found = self.types.match_plans[point.name]
@@ -140,9 +144,9 @@ class DeltaPlanner(PointPlanner):
         if isinstance(node, cera.Join):
             return self._timer(node, way)
         if isinstance(node, cera.TemporalJoin):
-            return self._collect(node, way)
+            return self.look_up_rows(node, way) if node.at else self._collect(node, way)
         assert isinstance(node, cera.AntiJoin)
-        return self._negate(node, way)
+        return self.negate_rows(node, way) if node.at else self._negate(node, way)
 
     def _loaded(self, delta: DeltaQuery, place: int, name: str) -> Operand:
         return Operand(delta.source.kinds[place], load=lambda: delta.column(place))
@@ -155,98 +159,10 @@ class DeltaPlanner(PointPlanner):
             mine, theirs = near.left, near.right
             low, high = self.generator.ticks(near.low), self.generator.ticks(near.high)
             low_back, high_back = -high, -low
-        to_right = self._look_up(node, left, have, node.right, mine, theirs, low, high)
-        to_left = self._look_up(node, right, others, node.left, theirs, mine, low_back, high_back)
+        to_right = self.look_up(node, left, have, node.right, mine, theirs, low, high)
+        to_left = self.look_up(node, right, others, node.left, theirs, mine, low_back, high_back)
         left.code[-1][-1].limit, right.code[-1][-1].limit = right, left
-        return [(left, {**to_right, **self._kept(node, have)}), (right, {**others, **self._kept(node, to_left)})]
-
-    def _kept(self, node: cera.AnyJoin, columns: Columns) -> Columns:
-        """What comes from the left side, but for TERMs that the right side has typed: these say more."""
-        left, right = self.types.kinds_of(node.left), self.types.kinds_of(node.right)
-        better = {
-            self.generator.names.variable(name)
-            for name, kind in left.items()
-            if kind is TERM and right.get(name, TERM) is not TERM
-        }
-        return {name: each for name, each in columns.items() if name not in better}
-
-    def _look_up(
-        self,
-        node: cera.AnyJoin,
-        delta: DeltaQuery,
-        have: Columns,
-        other: cera.Node,
-        mine: tuple[str, str] | None,
-        theirs: tuple[str, str] | None,
-        low: int | None,
-        high: int | None,
-    ) -> Columns:
-        """A LOOKUP of the partners among the tuples of `other`; gives their columns."""
-        point, names, kinds = self._partner(other)
-        keys, slots = self._keys(node, delta, have, names, kinds)
-        time = self.generator.names
-        first_end = names.index(time.time(other.schema.times[0], "end"))
-        column = first_end if theirs is None else names.index(time.time(*theirs))
-        bounds = [-1, -1]
-        if mine is not None and low is not None and high is not None:
-            at = have[time.time(*mine)].slot
-            bounds = [delta.plus(at, low), delta.plus(at, high)]
-        found = LookUp()
-        delta.add(k.LOOKUP, point, point.index(keys, column), slots, *bounds, found)
-
-        def load(place: int) -> Callable[[], int]:
-            def into() -> int:
-                return found.loads.setdefault(place, delta.frame.slot())
-
-            return into
-
-        return {name: Operand(kinds[place], load=load(place)) for place, name in enumerate(names)}
-
-    def _partner(self, node: cera.Node) -> tuple[PointPlan, list[str], tuple[Kind, ...]]:
-        """The point that is looked up, and its columns under the names that they have here."""
-        names = self.generator.columns(node)
-        point = node.input if isinstance(node, cera.Rename) else node
-        assert isinstance(point, cera.Point), "what is looked up again is materialised"
-        plan = self.by_name[point.name]
-        return plan, names, plan.kinds
-
-    def _keys(
-        self, node: cera.AnyJoin, delta: DeltaQuery, have: Columns, names: list[str], kinds: Sequence[Kind]
-    ) -> tuple[list[tuple[int, int]], list[int]]:
-        """The columns of the index, and the slots whose values are sought in them."""
-        keys: list[tuple[int, int]] = []
-        slots: list[int] = []
-        for name in node.left.schema.data:
-            if name not in node.right.schema.data:
-                continue
-            column = self.generator.names.variable(name)
-            place, one = names.index(column), have[column]
-            kind = kinds[place]
-            if (kind is TERM) == (one.kind is TERM):
-                slots.append(self._exact(delta, one, kind))
-                keys.append((place, 0))
-            elif kind is TERM:
-                plain = _PLAIN_OF.get(one.coded, 0)
-                slots.append(self._exact(delta, one, pa.float64()) if plain == k.NUMBER else one.slot)
-                keys.append((place, plain))
-            else:
-                coded = code_kind(kind)
-                slot = one.slot
-                if coded in _PLAIN_OF:
-                    slot = self.frame.slot()
-                    delta.add(k.TERM_PLAIN, slot, one.slot, _PLAIN_OF[coded])
-                    slot = delta.compute(k.EXACT_F_TO_I, slot) if coded == WHOLE else slot
-                slots.append(slot)
-                keys.append((place, 0))
-        return keys, slots
-
-    def _exact(self, delta: DeltaQuery, one: Operand, kind: Kind) -> int:
-        """The value as the code of another type of numbers, where it is exactly that."""
-        if one.coded == WHOLE and code_kind(kind) == FLOAT:
-            return delta.compute(k.EXACT_I_TO_F, one.slot)
-        if one.coded == FLOAT and code_kind(kind) == WHOLE:
-            return delta.compute(k.EXACT_F_TO_I, one.slot)
-        return one.slot
+        return [(left, {**to_right, **self.kept(node, have)}), (right, {**others, **self.kept(node, to_left)})]
 
     def _timer(self, node: cera.Join, way: Way) -> Way:
         delta, columns = way
@@ -292,22 +208,22 @@ class DeltaPlanner(PointPlanner):
         delta, columns = way
         names = self.generator.names
         end = node.ident, "end"
-        found = self._look_up(node, delta, columns, node.right, None, end, None, None)
+        found = self.look_up(node, delta, columns, node.right, None, end, None, None)
         begin, last = self._window(node, columns)
         delta.code[-1][4:6] = [begin, last]  # it ends in the window, and begins there
         delta.add(k.TEST, delta.compute(k.GE_I, found[names.time(node.ident, "begin")].slot, begin))
         if (moving := self._moving(node.right)) is not None:
             delta.redone_for.append(moving)
-        return delta, {**found, **self._kept(node, columns)}
+        return delta, {**found, **self.kept(node, columns)}
 
     def _moving(self, node: cera.Node) -> PointPlan | None:
-        point = self._partner(node)[0]
+        point = self.partner(node)[0]
         return point if point.name in self.moving else None
 
     def _negate(self, node: cera.AntiJoin, way: Way) -> Way:
         delta, columns = way
-        point, names, kinds = self._partner(node.right)
-        keys, slots = self._keys(node, delta, columns, names, kinds)
+        point, names, kinds = self.partner(node.right)
+        keys, slots = self.keys(cera.shared_data(node), delta, columns, names, kinds)
         begin, end = self._window(node, columns)
         index = point.index(keys, names.index(self.generator.names.time(node.ident, "end")))
         begins = names.index(self.generator.names.time(node.ident, "begin"))

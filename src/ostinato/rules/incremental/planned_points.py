@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -38,7 +38,7 @@ class PointPlanner:
         self.points.append(self.incoming)
         self.by_name: dict[str, PointPlan] = {}
         self.derived: dict[str, PointPlan] = {}
-        self.sources: dict[cera.Source, PointPlan] = {}
+        self.sources: dict[cera.Stream, PointPlan] = {}
         self.in_group = False  # whether delta queries are written inside of a group, where no Python can run
         self.place = self.since = 0
         self.moving: frozenset[str] = frozenset()
@@ -68,6 +68,7 @@ class PointPlanner:
             tuple(places[self.generator.names.time(ident, "end")] for ident in node.schema.times),
             tuple(tuple(self._until(time, most, places) for time, most in bound.until) for bound in bounds),
             any(not bound.until for bound in bounds),
+            places[self.generator.names.time(node.ident, cera.UNTIL)] if isinstance(node, cera.Rows) else -1,
             self.since,
         )
         self.by_name[name] = point
@@ -104,10 +105,10 @@ class PointPlanner:
         self.points.append(point)
         return point
 
-    def source_point(self, stream: cera.Source) -> PointPlan:
-        """The events of a source that is not what comes in or is derived."""
+    def source_point(self, stream: cera.Stream, known: Mapping[str, Kind] | None = None) -> PointPlan:
+        """What neither comes in as events nor is derived. `known` are its attributes, where others may come in."""
         if stream not in self.sources:
-            kinds = self.types.attributes[stream].types
+            kinds = self.types.attributes[stream].types if known is None else known
             point = self.scratch(("begin", "end", *kinds), (pa.int64(), pa.int64(), *kinds.values()))
             if not (isinstance(stream, cera.CelStream) and stream.labels):
                 point.waits, point.ends = True, (1,)  # each until the step that it ends in

@@ -21,6 +21,7 @@ from ostinato.rules.incremental.live_patterns import LivePatterns
 from ostinato.rules.incremental.null_code import NullTakenError
 from ostinato.rules.incremental.operators import DeltaPlanner
 from ostinato.rules.incremental.recode import carry_columns
+from ostinato.rules.incremental.table_rows import reopen_rows
 from ostinato.rules.incremental.tables import Linker
 from ostinato.rules.kernels import layout as k
 from ostinato.rules.kernels.events import MOST, drop_done, drop_repeats, sort_few
@@ -252,6 +253,9 @@ class LiveProgram:
             point.marks[k.COUNT], point.marks[k.TOUCHED] = point.marks[k.COMMITTED], 0
             if changed and number:
                 reindex(state, number)
+        for plan in self.planner.points:
+            if plan.until >= 0:
+                reopen_rows(state.points[plan.number], plan.until, int(marks[k.DONE_NOW]))
         for delta in self.deltas:
             deltas[delta.number, k.DONE] = state.points[delta.source.number].marks[k.COMMITTED]
         deltas[:, k.QUEUED] = 0
@@ -357,7 +361,11 @@ class LiveProgram:
             clear_windows(kept)
         marks[k.NOW] = marks[k.FINAL] = marks[k.DONE_NOW] = now
         for name in tuples:
-            state.points[self.points[name].number].marks[k.USED] = 0
+            point = state.points[self.points[name].number]
+            point.marks[k.USED] = 0
+            if point.marks[k.COUNT]:
+                point.marks[k.COUNT] = point.marks[k.COMMITTED] = 0
+                reindex(state, self.points[name].number)
         rebuild_due(state)
         for name, rows in tuples.items():
             plan = self.points[name]

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+import numpy as np
 import pyarrow as pa
 
 from ostinato.core.arrays import Int64
 from ostinato.errors import Limit, LimitError, Message
-from ostinato.rules.algebra.nodes import CelStream
+from ostinato.rules.algebra.nodes import CelStream, TableStream
+from ostinato.rules.incremental.codes import encode_column
 from ostinato.rules.incremental.event_rows import END
 from ostinato.rules.incremental.interned import Interned
 from ostinato.rules.incremental.live_patterns import LivePatterns
 from ostinato.rules.incremental.periodic import PeriodicTimers
 from ostinato.rules.incremental.state import LiveProgram, TooManyRoundsError
 from ostinato.rules.limits import RuleLimits
+from ostinato.rules.relational.operators import MAX_TICK
 from ostinato.rules.relational.sql_program import SqlProgram
 from ostinato.rules.runtime.bound_program import BoundProgram
+from ostinato.rules.runtime.given_rows import read_rows
 
 
 class StepEvaluator:
@@ -44,6 +48,23 @@ class StepEvaluator:
             self.live.undeploy(since)
         for part in parts:
             self.live.deploy(part)
+
+    def load(self, given: Mapping[str, pa.Table]) -> None:
+        """Let the rows of tables be there before all events."""
+        for label, rows in given.items():
+            point = self.live.planner.sources.get(TableStream(label))
+            if point is not None and len(rows):
+                codes = self.interned.with_null(partial(self._rows, label, read_rows(rows)))
+                self.live.add(point, codes)
+                self.live.advance(-MAX_TICK)
+
+    def _rows(self, label: str, rows: pa.Table) -> Int64:
+        """Rows that are given beside the stream, as they end before all events."""
+        attributes = self.program.plan_types.given[label]
+        before = np.full(len(rows), -MAX_TICK)
+        kinds = attributes.types.items()
+        codes = [encode_column(rows[attributes.columns[name]], kind, self.interned) for name, kind in kinds]
+        return np.stack([before, before, *codes], axis=1)
 
     # Events
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import pyarrow as pa
 
 from ostinato.errors import DataError, Message, Option, QueryError, did_you_mean
+from ostinato.rules.algebra.nodes import stream_label
 from ostinato.rules.algebra.plan_changes import plan_beside, plan_without
 from ostinato.rules.algebra.query_plan import RulePlan, plan_program
 from ostinato.rules.incremental.deployments import Deployments
@@ -31,6 +32,7 @@ class UnboundProgram:
     columns: Mapping[str, str | None]
     longest: float
     known: RulePlan | None = None
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)  # rows that hold from before all events
 
     @cached_property
     def plan(self) -> RulePlan:
@@ -61,11 +63,11 @@ class UnboundProgram:
 
     @cached_property
     def required(self) -> RequiredColumns:
-        return RequiredColumns.of(self.plan)
+        return RequiredColumns.of(self.plan, self.tables)
 
     def without_events(self) -> pa.Schema:
         """The columns of a stream that has ended without any event."""
-        return empty_events(self.plan, self.columns).schema
+        return empty_events(self.plan, self.columns, self.tables).schema
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class StreamBinding:
                 longest=unbound.longest,
                 since=unbound.deployments.since(),
                 plan=unbound.plan,
+                tables={label: rows.schema for label, rows in unbound.tables.items()},
             )
 
         if not assuming:
@@ -137,7 +140,7 @@ class StreamBinding:
         columns = self.program.columns
         if not self.assuming:
             return columns
-        schema = RequiredColumns.of(plan).complete_schema(self.schema)
+        schema = RequiredColumns.of(plan, self.unbound.tables).complete_schema(self.schema)
         known = columns.attributes.types
         new = {field.name: field.type for field in schema if field.name not in self.schema.names}
         if not all(map(pa.types.is_null, new.values())) or any(field not in schema for field in self.schema):
@@ -191,7 +194,7 @@ class StreamBinding:
         kinds = self.program.columns.attributes.types
         held = [name for name, kind in kinds.items() if kind is not TERM and signed_type(kind) != kind]
         plans = self.program.sql.plan_types.match_plans.values() if held else []
-        read = [each.reads for each in plans if isinstance(each.match.stream, str)]
+        read = [each.reads for each in plans if stream_label(each.match.stream) is not None]
         return [name for name in held if any(name in names for names in read)]
 
     @cached_property

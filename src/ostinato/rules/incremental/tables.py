@@ -272,7 +272,7 @@ class Linker:
             self.loads.extend((slot, column) for column, slot in found.loads.items())
             limit = found.limit.number if found.limit is not None else -1
             return [op, point.number, index, *self.slots.extend(slots), low, high, limit, loads, len(self.loads)]
-        if op == k.ABSENT:
+        if op in (k.ABSENT, k.CLOSE):
             _, point, index, slots, low, high, begin, column = each
             return [op, point.number, index, *self.slots.extend(slots), low, high, -1, begin, column]
         if op == k.EMIT:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ostinato.core.jit import subroutine
-from ostinato.core.jit.types import boolean, int64, struct_type
+from ostinato.core.jit.types import boolean, int64, struct_type, void
 from ostinato.rules.kernels.groups import aggregate_group
 from ostinato.rules.kernels.layout import (
     ABSENT,
@@ -11,6 +11,7 @@ from ostinato.rules.kernels.layout import (
     AFTER,
     AGGREGATES_BEGIN,
     AGGREGATES_END,
+    CLOSE,
     CODE_BEGIN,
     CODE_END,
     COUNT,
@@ -140,6 +141,19 @@ def _is_absent(state: ProgramState, pc: int) -> bool:
     return True
 
 
+@subroutine(void(STATE, int64))
+def _close(state: ProgramState, pc: int) -> None:
+    """Rows of a table hold until then, if they have the key, and nothing replaced them before."""
+    code = state.code
+    point = state.points[code[pc, POINT]]
+    until, column = state.frame[code[pc, WINDOW_SLOT]], code[pc, WINDOW_COLUMN]
+    row = _begin(state, pc)
+    hashed = state.loops[pc, 1]
+    while row >= 0 and point.rows[row, column] > until:  # what is older was replaced before
+        point.rows[row, column] = until
+        row = _find(state, pc, point.links[code[pc, INDEX], row], hashed)
+
+
 @subroutine(int64(STATE, int64, int64, boolean))
 def run_row(state: ProgramState, delta: int, row: int, resumes: bool) -> int:
     """Run a delta query for one tuple. Returns what it needs, if any; then it can go on where it stopped."""
@@ -171,6 +185,9 @@ def run_row(state: ProgramState, delta: int, row: int, resumes: bool) -> int:
                 pc += 1
             elif op == ABSENT:
                 goes_on = _is_absent(state, pc)
+                pc += 1
+            elif op == CLOSE:
+                _close(state, pc)
                 pc += 1
             elif op == EMIT:
                 now = code[pc, END_SLOT]

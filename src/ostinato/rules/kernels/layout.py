@@ -17,6 +17,7 @@ FIRST_NULL = -0x0006_4C2E_8591_3DA5  # the code of NULL, until a value has it (i
 NO_HASH = FIRST_NULL  # of a key with a part that is NULL
 LOWEST = -(1 << 63)
 FOREVER = (1 << 63) - 1
+HELD = 1 << 62  # until when a row of a table holds that no other has replaced
 
 # The words of a point.
 COUNT, COMMITTED, KIND, KEPT, TOUCHED, DIRTY, FREE, USED, WAITING, UNBOUNDED = range(10)
@@ -64,10 +65,10 @@ FINISHED, NEED_ROWS, NEED_PENDING, NEED_DUE, NEED_GROUP, NEED_WINDOWS, HOST, TOO
 # Instructions: operation, then operands. First what moves between tuples, then what computes slots.
 OP, DST, A, B = 0, 1, 2, 3
 OPERANDS = 10
-TEST, PRESENT, MISSING, LOOKUP, ABSENT, GROUP, ACCUMULATE, EMIT = range(8)
+TEST, PRESENT, MISSING, LOOKUP, ABSENT, GROUP, ACCUMULATE, CLOSE, EMIT = range(9)
 # LOOKUP and ABSENT
 (POINT, INDEX, KEY_BEGIN, KEY_END, LOW, HIGH, LIMIT, LOAD_BEGIN, LOAD_END) = range(1, 10)
-# ABSENT has no loads, but a window
+# ABSENT and CLOSE have no loads, but a time, and the column that it is compared with, or set in
 WINDOW_SLOT, WINDOW_COLUMN = LOAD_BEGIN, LOAD_END
 # GROUP
 AFTER, AGGREGATES_BEGIN, AGGREGATES_END = 1, 2, 3
@@ -77,15 +78,15 @@ ROW_BEGIN, ROW_END = 1, 2
 # EMIT
 TARGET, SLOTS_BEGIN, SLOTS_END, END_SLOT = 1, 2, 3, 4
 
-MOVE = 8
-ADD_I, SUB_I, MUL_I, MOD_I, NEG_I, ABS_I, LEAST, GREATEST = range(9, 17)
-ADD_F, SUB_F, MUL_F, DIV_F, MOD_F, NEG_F, ABS_F, ROUND_F, FLOOR_F, CEIL_F, SQRT_F = range(17, 28)
-I_TO_F, EXACT_I_TO_F, EXACT_F_TO_I, TERM_PLAIN = range(28, 32)
-EQ_I, NE_I, LT_I, LE_I, GT_I, GE_I = range(32, 38)
-EQ_F, NE_F, LT_F, LE_F, GT_F, GE_F = range(38, 44)
-AND, OR, NOT, IS_NULL, IS_TRUE, COALESCE = range(44, 50)
-DIV_I, CHOOSE = 50, 51  # rounded down; A of a condition: B, or else the one after it
-SERIAL = 52  # a number that no other tuple has
+MOVE = 9
+ADD_I, SUB_I, MUL_I, MOD_I, NEG_I, ABS_I, LEAST, GREATEST = range(10, 18)
+ADD_F, SUB_F, MUL_F, DIV_F, MOD_F, NEG_F, ABS_F, ROUND_F, FLOOR_F, CEIL_F, SQRT_F = range(18, 29)
+I_TO_F, EXACT_I_TO_F, EXACT_F_TO_I, TERM_PLAIN = range(29, 33)
+EQ_I, NE_I, LT_I, LE_I, GT_I, GE_I = range(33, 39)
+EQ_F, NE_F, LT_F, LE_F, GT_F, GE_F = range(39, 45)
+AND, OR, NOT, IS_NULL, IS_TRUE, COALESCE = range(45, 51)
+DIV_I, CHOOSE = 51, 52  # rounded down; A of a condition: B, or else the one after it
+SERIAL = 53  # a number that no other tuple has
 
 # What a TERM holds, where it is plain.
 NUMBER, TRUTH, MOMENT, TEXT = 1, 2, 3, 4

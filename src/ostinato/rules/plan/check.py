@@ -156,7 +156,8 @@ class _Branch:
 
     def check_whiles(self, named: frozenset[str]) -> None:
         for literal in (*self.rule.collects, *self.rule.negations):
-            self._check_ident(literal.window, literal.span, "`while` can have as its time", named)
+            role = "`at` can name" if isinstance(literal, n.At) else "`while` can have as its time"
+            self._check_ident(literal.window, literal.span, role, named)
 
     def check_conditions(self, named: frozenset[str]) -> None:
         for condition in self.rule.where:

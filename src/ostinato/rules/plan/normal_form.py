@@ -1,15 +1,17 @@
 """Rules without `or`, their literals in the order of Figure 7: events, timers, collections, negations.
 
-`and` goes over `or` as products over sums, and a where clause goes to every branch that it stands over.
+`and` goes over `or` as products over sums, and a where clause goes to every branch that it stands over. What an `at`
+finds counts as collected, and its negation as negated; here it gets the key of its table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from math import prod
 
-from ostinato.errors import LimitError, QueryError
+from ostinato.errors import LimitError, QueryError, did_you_mean
 from ostinato.rules.syntax import nodes as n
 
 MAX_BRANCHES = 1_000  # of one rule
@@ -19,10 +21,11 @@ _Branch = tuple[tuple[n.Atom, ...], tuple[n.Condition, ...]]  # all of these lit
 
 def normalise(program: n.Ruleset) -> tuple[n.NormalRule, ...]:
     """One rule for each branch of each rule, in the order of the text."""
-    return tuple(branch for rule in program.rules for branch in _branches_of(rule))
+    tables = {table.label: table for table in program.tables}
+    return tuple(branch for rule in program.rules for branch in _branches_of(rule, tables))
 
 
-def _branches_of(rule: n.Rule) -> list[n.NormalRule]:
+def _branches_of(rule: n.Rule, tables: Mapping[str, n.Table]) -> list[n.NormalRule]:
     if (count := _count(rule.body)) > MAX_BRANCHES:
         raise LimitError(
             "branches",
@@ -30,7 +33,7 @@ def _branches_of(rule: n.Rule) -> list[n.NormalRule]:
             reason=f"rule {rule.number} ({rule.head.label}) has {count:,} combinations of its `or` branches",
             fix="split the rule: derive an event from each `or { … }`, and combine those events",
         )
-    return [_normal(rule, literals, where) for literals, where in _branches(rule.body)]
+    return [_normal(rule, literals, where, tables) for literals, where in _branches(rule.body)]
 
 
 def _count(body: n.Body) -> int:
@@ -56,8 +59,14 @@ def _together(parts: Sequence[_Branch]) -> _Branch:
     )
 
 
-def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, ...]) -> n.NormalRule:
+def _normal(
+    rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, ...], tables: Mapping[str, n.Table]
+) -> n.NormalRule:
     whiles = [literal for literal in literals if isinstance(literal, n.While)]
+    whiles = [
+        with_key(literal, tables, place) if isinstance(literal, n.At) else literal
+        for place, literal in enumerate(whiles)
+    ]
     timers = [literal for literal in literals if isinstance(literal, n.Timer)]
     return n.NormalRule(
         rule.head,
@@ -72,6 +81,27 @@ def _normal(rule: n.Rule, literals: Sequence[n.Atom], where: tuple[n.Condition, 
         interval=rule.interval,
         span=rule.span,
     )
+
+
+def with_key(query: n.At, tables: Mapping[str, n.Table], place: int) -> n.At:
+    """The query with the key of its table. `place` tells it from others of its rule.
+
+    A variable of the query that is bound to all of a key's child stands for it; otherwise there is one of its own.
+    """
+    label = query.term.label
+    if label not in tables:
+        known = did_you_mean(label, tables)
+        fix = known or f"say so, and what tells its rows apart, before the rules: TABLE {label} KEY id"
+        raise QueryError(f"`{label}` is no table", span=query.term.span, fix=fix)
+    children = []
+    for each in tables[label].key:
+        asked = [child for child in query.term.children if isinstance(child, n.Element) and child.label == each.label]
+        name = n.key_variable(place, each.label)
+        if len(asked) == 1 and not asked[0].is_regex and len(asked[0].children) == 1:
+            value = asked[0].children[0]
+            name = value.name if isinstance(value, n.Bind) and value.term is None else name
+        children.append(n.Element(each.label, (n.Bind(name, span=each.span),), span=each.span))
+    return replace(query, key=n.Element(label, tuple(children), span=tables[label].span))
 
 
 def _sorted(timers: Sequence[n.Timer]) -> tuple[n.Timer, ...]:

@@ -1,8 +1,9 @@
 """Strata: which rules must be complete before which (CERA paper, section 4.2).
 
-A rule comes strictly after those that derive what it negates, what it groups, what its timers are anchored on, and what
-its patterns read: these need events in order, and a strategy such as MAX drops a match when more events come. A cycle
-through such a step has no meaning and is refused; a cycle without one is recursion, which runs to its fixpoint.
+A rule comes strictly after those that derive what it negates, what it groups, what its timers are anchored on, the
+tables that it looks into, and what its patterns read: these need events in order, and a strategy such as MAX drops a
+match when more events come. A cycle through such a step has no meaning and is refused; a cycle without one is
+recursion, which runs to its fixpoint.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from ostinato.errors import QueryError, Span
 from ostinato.rules.plan.embedded_cel import named_labels
 from ostinato.rules.syntax.grouping import groups_bindings
-from ostinato.rules.syntax.nodes import CelPattern, NormalRule, RelativeTimer
+from ostinato.rules.syntax.nodes import At, CelPattern, NormalRule, RelativeTimer
 
 
 @dataclass(frozen=True)
@@ -59,6 +60,7 @@ class LabelUse:
 
 _GROUPING = ("grouping", "all ")
 _TEMPORAL = ("a timer", "timer on ")
+_TABLE = ("a table", "at ")
 _PATTERN = "a pattern"
 
 
@@ -75,9 +77,10 @@ def label_uses(rule: NormalRule) -> Iterator[LabelUse]:
         else:
             yield LabelUse(event.term.label, event.span, *(_TEMPORAL if event.ident in anchors else grouped))
     for collect in rule.collects:
-        yield LabelUse(collect.term.label, collect.span, *grouped)
+        yield LabelUse(collect.term.label, collect.span, *(_TABLE if isinstance(collect, At) else grouped))
     for negation in rule.negations:
-        yield LabelUse(negation.term.label, negation.span, "negation", "not ")
+        word = "at … not " if isinstance(negation, At) else "not "
+        yield LabelUse(negation.term.label, negation.span, "negation", word)
 
 
 def _anchors(rule: NormalRule) -> frozenset[str]:

@@ -37,7 +37,8 @@ from ostinato.rules.syntax.nodes import (
     QueryTerm,
     Without,
 )
-from ostinato.rules.terms.match import label_test
+from ostinato.rules.terms.data import DataTerm, value_key
+from ostinato.rules.terms.match import Matcher, Substitution, compile_term, label_test
 
 Path = tuple[str, ...]  # an attribute of the stream, and fields below it
 
@@ -91,7 +92,9 @@ def plan_match(match: Match, attributes: Attributes, *, named: bool = False) -> 
     if DOCUMENT not in types:
         _check(match.term, types)
         flat = FlatMatch()
-        if match.bound is None and _flatten(match.term, types, (), flat):
+        if match.key is not None:
+            _check(match.key, types)
+        if match.bound is None and all(_flatten(term, types, (), flat) for term in _terms(match)):
             kinds = {name: _type_at(types, paths[0]) for name, paths in flat.variables.items()}
             for name, paths in flat.variables.items():
                 for path in paths[1:]:
@@ -99,12 +102,34 @@ def plan_match(match: Match, attributes: Attributes, *, named: bool = False) -> 
             return MatchPlan(match, kinds, flat, types, named)
     kinds = {}
     children: Children = None if DOCUMENT in types else list(types.items())
-    for child in match.term.children:
+    for child in (child for term in _terms(match) for child in term.children):
         for name, kind in _bound(child, children):
             kinds[name] = common_type(kinds[name], kind) if name in kinds else kind
     if match.bound is not None:
         kinds[match.bound] = TERM
     return MatchPlan(match, {name: kinds[name] for name in match.schema.data}, None, types, named)
+
+
+def _terms(match: Match) -> list[Element]:
+    return [match.term] if match.key is None else [match.term, match.key]
+
+
+def compile_match(match: Match) -> Matcher:
+    """All substitutions under which an event matches: under those of a key too, where there is one."""
+    find = compile_term(match.term, match.bound)
+    if match.key is None:
+        return find
+    find_keys = compile_term(match.key)
+
+    def both(data: DataTerm) -> list[Substitution]:
+        keys = find_keys(data)
+        return [{**one, **key} for one in find(data) for key in keys if _fits(one, key)] if keys else []
+
+    return both
+
+
+def _fits(one: Substitution, other: Substitution) -> bool:
+    return all(value_key(one[name]) == value_key(value) for name, value in other.items() if name in one)
 
 
 def _agree(name: str, left: Kind, right: Kind, span: Span) -> None:

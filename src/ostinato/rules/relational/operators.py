@@ -33,6 +33,7 @@ from ostinato.rules.syntax import nodes as n
 from ostinato.rules.syntax.nodes import AbsoluteTimer, PeriodicTimer, RelativeTimer, Timer
 
 BUCKET = "#bucket"
+HELD = 2**62  # until when a row holds that no other has replaced
 MAX_TICK = 2**61  # ticks; beyond it sums of times might not fit 64 bits
 
 
@@ -90,10 +91,13 @@ class SqlGenerator:
         if isinstance(node, cera.Join):
             return list(dict.fromkeys([*self.columns(node.left), *self.columns(node.right)]))
         if isinstance(node, cera.TemporalJoin):
-            own = set(self._times([node.ident])) if not node.timed else set()
+            own = {self.names.time(node.ident, cera.UNTIL)} if node.at else set()
+            own |= set(self._times([node.ident])) if not node.timed else set()
             dropped = own | (set() if node.named else {self.names.time(node.ident, REF)})
             right = [name for name in self.columns(node.right) if name not in dropped]
             return list(dict.fromkeys([*self.columns(node.left), *right]))
+        if isinstance(node, cera.Rows):
+            return [*self.columns(node.left), self.names.time(node.ident, cera.UNTIL)]
         if isinstance(node, cera.Project):
             dropped = {self.names.variable(name) for name in node.input.schema.data if name not in node.data}
             return [name for name in self.columns(node.input) if name not in dropped]
@@ -119,7 +123,9 @@ class SqlGenerator:
     def _new_names(self, node: cera.Rename) -> dict[str, str]:
         names = {self.names.variable(old): self.names.variable(new) for new, old in node.data}
         for new, old in node.events:
-            names |= {self.names.time(old, side): self.names.time(new, side) for side in ("begin", "end", REF)}
+            names |= {
+                self.names.time(old, side): self.names.time(new, side) for side in ("begin", "end", cera.UNTIL, REF)
+            }
         return names
 
     # Operators
@@ -153,8 +159,33 @@ class SqlGenerator:
             return exp.select(*shown).from_(self._over(node.input))
         if isinstance(node, cera.Join) and isinstance(node.right, cera.AnyTimer):
             return self._timer(node)
+        if isinstance(node, cera.Rows):
+            return self._rows(node)
         assert isinstance(node, cera.AnyJoin)
         return self._join(node)
+
+    def _rows(self, node: cera.Rows) -> exp.Select:
+        """Rows until the next end of a version with their key."""
+        key = [self.names.variable(name) for name in node.versions.schema.data]
+        end = self.names.time(node.versions.schema.times[0], "end")
+        ends = exp.select(*map(column, key), column(end)).distinct().from_(self._over(node.versions, "v"))
+        following = exp.Window(
+            this=exp.Lead(this=column(end)),
+            partition_by=[column(name) for name in key],
+            order=exp.Order(expressions=[exp.Ordered(this=column(end))]),
+        )
+        until = exp.func("coalesce", following, integer(HELD))
+        versions = exp.select(*map(column, key), column(end), exp.alias_(until, "#until", quoted=True))
+        left = self.plan_types.kinds_of(node.left), self.plan_types.kinds_of(node.versions)
+        conditions: list[Sql] = [
+            equality(column(name, "l"), left[0].get(data, TERM), column(name, "r"), left[1].get(data, TERM))
+            for data, name in zip(node.versions.schema.data, key, strict=True)
+        ]
+        conditions.append(exp.EQ(this=self.time(node.ident, "end", "l"), expression=column(end, "r")))
+        shown = [column(name, "l") for name in self.columns(node.left)]
+        last = exp.alias_(column("#until", "r"), self.names.time(node.ident, cera.UNTIL), quoted=True)
+        found = versions.from_(ends.subquery("e")).subquery("r")
+        return exp.select(*shown, last).from_(self._over(node.left, "l")).join(found, on=conjunction(conditions))
 
     def _all(self, node: cera.Node, source: exp.Expr) -> exp.Select:
         return exp.select(*(column(name) for name in self.columns(node))).from_(source)
@@ -275,7 +306,10 @@ class SqlGenerator:
         left, right = self._over(node.left, "l"), self._over(node.right, "r")
         shared = self._join_conditions(node)
         conditions = list(shared)
-        if not isinstance(node, cera.Join):
+        if not isinstance(node, cera.Join) and node.at:
+            conditions.append(compare("<=", self.time(node.ident, "end", "r"), self.time(node.window, "end", "l")))
+            conditions.append(compare(">", self.time(node.ident, cera.UNTIL, "r"), self.time(node.window, "end", "l")))
+        elif not isinstance(node, cera.Join):
             window, ident = node.window, node.ident
             conditions.append(compare("<=", self.time(window, "begin", "l"), self.time(ident, "begin", "r")))
             conditions.append(compare("<=", self.time(ident, "end", "r"), self.time(window, "end", "l")))

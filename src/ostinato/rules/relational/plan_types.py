@@ -31,13 +31,24 @@ class PlanTypes:
     kinds: dict[str, Mapping[str, Kind]] = field(default_factory=dict)
     head_columns: dict[str, list[HeadColumn]] = field(default_factory=dict)  # by the definition of the rule
     derived: dict[str, dict[str, Kind]] = field(default_factory=dict)  # label -> attributes
+    given: Mapping[str, Attributes] = field(default_factory=dict)  # of the rows of tables beside the stream
     moment: Kind = None  # of the times of events as values
     inputs: dict[cera.Stream, Attributes] = field(default_factory=dict)  # what each pattern over some labels reads
 
     def copy(self) -> PlanTypes:
         """The same types, to which others may come."""
         tables = dict(self.attributes), dict(self.match_plans), dict(self.kinds), dict(self.head_columns)
-        return PlanTypes(*tables, dict(self.derived), self.moment, dict(self.inputs))
+        return PlanTypes(*tables, dict(self.derived), self.given, self.moment, dict(self.inputs))
+
+    def read_of_rows(self, label: str, incoming: Attributes) -> Mapping[str, Kind]:
+        """The attributes that events of the label have as rows of a table: where what is given is of another kind, that
+        alone counts."""
+        given = self.given[label].types if label in self.given else {}
+        return {
+            name: kind
+            for name, kind in incoming.types.items()
+            if name not in given or common_type(kind, given[name]) is not TERM or TERM in (kind, given[name])
+        }
 
     def of_plan(self, plan: RulePlan) -> PlanTypes:
         """The types of a plan that has lost rules."""
@@ -48,6 +59,7 @@ class PlanTypes:
             {name: each for name, each in self.kinds.items() if name in names},
             {name: each for name, each in self.head_columns.items() if name in names},
             {label: each for label, each in self.derived.items() if label in plan.strata.heights},
+            self.given,
             self.moment,
         )
 
@@ -81,13 +93,14 @@ def infer_types(
     sources: SourceAttributes,
     moment: Kind,
     beside: PlanTypes | None = None,
+    given: Mapping[str, Attributes] | None = None,
 ) -> PlanTypes:
     """`moment`: what the times of events are as values; `beside`: the types of rules which read nothing of these, and
-    are among the types that are found.
+    are among the types that are found; `given`: what rows of tables hold that are given beside the stream.
 
     Raises QueryError where a rule cannot fit the events.
     """
-    types = PlanTypes(moment=moment) if beside is None else beside.copy()
+    types = PlanTypes(moment=moment, given=given or {}) if beside is None else beside.copy()
     named = _identified_points(plan.query_plan)
     waiting = list(plan.query_plan.definitions)
     recursive = {rule.head.label for group in plan.groups if group.recursive for rule in group.rules}
@@ -97,7 +110,8 @@ def infer_types(
         failed: QueryError | None = None
         for definition in waiting:
             node = definition.node
-            if patient and isinstance(node, cera.Match) and node.stream in recursive - types.derived.keys():
+            unknown = recursive - types.derived.keys()
+            if patient and isinstance(node, cera.Match) and cera.stream_label(node.stream) in unknown:
                 later.append(definition)
                 continue
             if _reads_derived_by(node, later):
@@ -132,13 +146,15 @@ def _infer_definition(
 ) -> None:
     node = definition.node
     if isinstance(node, cera.Match):
-        if not isinstance(node.stream, str):
+        if isinstance(node.stream, cera.TableStream):
+            attributes = _table_attributes(types, node, incoming)
+        elif not isinstance(node.stream, str):
             if isinstance(node.stream, cera.CelStream) and node.stream.labels:
                 types.inputs[node.stream] = _pattern_input(types, node.stream, incoming, node.term.span)
             attributes = sources(node.stream, types.inputs.get(node.stream))
         else:
             attributes = _label_attributes(types, node.stream, incoming, node.term.span)
-        found = plan_match(node, attributes, named=definition.name in named)
+        found = _plan_match(types, node, attributes, named=definition.name in named)
         types.attributes[node.stream] = attributes
         types.match_plans[definition.name] = found
         types.kinds[definition.name] = found.kinds
@@ -162,6 +178,17 @@ def _infer_definition(
         types.kinds[definition.name] = types.kinds_of(node)
 
 
+def _plan_match(types: PlanTypes, node: cera.Match, attributes: Attributes, *, named: bool) -> MatchPlan:
+    try:
+        return plan_match(node, attributes, named=named)
+    except QueryError as error:
+        label = cera.stream_label(node.stream)
+        if not isinstance(node.stream, cera.TableStream) or label in {*types.given, *types.derived}:
+            raise
+        rows = f'give the rows of the table: tables={{"{label}": …}}, on the command line --table {label}=FILE'
+        raise error.replace(fix=f"{error.fix} If not, {rows}" if error.fix else rows) from None
+
+
 def _identified_points(plan: cera.Plan) -> frozenset[str]:
     """The points of matches whose events count one by one somewhere."""
     found: set[str] = set()
@@ -173,7 +200,8 @@ def _identified_points(plan: cera.Plan) -> frozenset[str]:
 
 
 def _points(plan: cera.Plan, node: cera.Node) -> set[str]:
-    """Every point that the node is made of, directly or not."""
+    """Every point that the node is made of, directly or not; of rows, what matches, not what replaces it."""
+    node = node.left if isinstance(node, cera.Rows) else node
     direct = {below.name for below in cera.walk(node) if isinstance(below, cera.Point)}
     return direct.union(*(_points(plan, plan.by_name[name].node) for name in direct))
 
@@ -208,6 +236,19 @@ def _pattern_input(types: PlanTypes, stream: cera.CelStream, incoming: Attribute
                 shown = pa.string() if kind is TERM else kind
                 found[name] = _unify_kinds(name, found.get(name, shown), shown, span)
     return Attributes.of(dict(sorted(found.items())))
+
+
+def _table_attributes(types: PlanTypes, node: cera.Match, incoming: Attributes) -> Attributes:
+    """The attributes of the rows of a table."""
+    assert isinstance(node.stream, cera.TableStream)
+    label = node.stream.label
+    known = Attributes.of(types.read_of_rows(label, incoming))
+    kinds = dict(_label_attributes(types, label, known, node.term.span).types)
+    if label not in types.given:
+        return known if label not in types.derived else Attributes.of(kinds)
+    for name, kind in types.given[label].types.items():
+        kinds[name] = _unify_kinds(name, kinds[name], kind, node.term.span) if name in kinds else kind
+    return Attributes.of(kinds)
 
 
 def _unify_kinds(name: str, left: Kind, right: Kind, span: Span) -> Kind:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ostinato.rules.algebra.nodes import CelStream, PeriodicStream, Stream
+from ostinato.rules.algebra.nodes import CelStream, PeriodicStream, Stream, TableStream
 
 _PATTERNS = {"cel": "M", "srem": "S", "sql": "R"}
 INCOMING = "E"  # all incoming events: #label, begin, end, attributes
@@ -37,6 +37,8 @@ def _unique(name: str, met: dict[str, str]) -> str:
 
 def stream_table(stream: Stream) -> str:
     """The events of a label, or of another source."""
+    if isinstance(stream, TableStream):
+        return f"R {escape_case(stream.label)}"
     if isinstance(stream, PeriodicStream):
         return f"T {stream.kind} {stream.nanoseconds}"
     if isinstance(stream, CelStream):
@@ -57,6 +59,11 @@ def matched_table(point: str) -> str:
 def new_table(name: str) -> str:
     """What a round of a recursion adds to a relation."""
     return f"Δ {name}"
+
+
+def given_table(label: str) -> str:
+    """The rows of a table that are given beside the stream."""
+    return f"G {escape_case(label)}"
 
 
 def derived_table(label: str) -> str:

@@ -11,17 +11,33 @@ from typing import Protocol
 import pyarrow as pa
 from sqlglot import exp
 
-from ostinato.rules.algebra.nodes import CelStream, Construct, Definition, Match, Point, Source, walk
+from ostinato.rules.algebra.nodes import (
+    CelStream,
+    Construct,
+    Definition,
+    Match,
+    Point,
+    Source,
+    TableStream,
+    walk,
+)
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.algebra.semi_naive import Rounds, is_finite, plan_rounds
 from ostinato.rules.relational.dialects import Widened
-from ostinato.rules.relational.expressions import Sql, column, constant, display_text, sql_type, table, tag_sql
+from ostinato.rules.relational.expressions import Sql, column, constant, display_text, integer, sql_type, table, tag_sql
 from ostinato.rules.relational.head_sql import construct_sql
 from ostinato.rules.relational.kinds import TERM, Attributes, Kind, is_nested
 from ostinato.rules.relational.match_plan import MatchPlan
-from ostinato.rules.relational.operators import SqlGenerator
+from ostinato.rules.relational.operators import MAX_TICK, SqlGenerator
 from ostinato.rules.relational.plan_types import PlanTypes, output_schema
-from ostinato.rules.relational.sql_names import INCOMING, derived_table, matched_table, new_table, stream_table
+from ostinato.rules.relational.sql_names import (
+    INCOMING,
+    derived_table,
+    given_table,
+    matched_table,
+    new_table,
+    stream_table,
+)
 
 
 class RelationStore(Protocol):
@@ -150,6 +166,23 @@ class SqlProgram:
         shown = self._columns(self.plan_types.attributes[label], made, Attributes.of(made).columns)
         return exp.select(*_times(), *shown).from_(table(among))
 
+    def rows_query(self, label: str, *, derived: bool) -> exp.Query:
+        """The rows of a table: events of its label, and what is given beside the stream, which was there before."""
+        wanted = self.plan_types.attributes[TableStream(label)]
+        read = self.plan_types.read_of_rows(label, self.incoming)
+        source = exp.select(*_times(), *self._columns(wanted, read, self.incoming.columns)).from_(table(INCOMING))
+        arms: list[exp.Query] = [source.where(exp.EQ(this=column("#label"), expression=exp.Literal.string(label)))]
+        if derived:
+            made = self.plan_types.derived[label]
+            shown = self._columns(wanted, made, Attributes.of(made).columns)
+            arms.append(exp.select(*_times(), *shown).from_(table(derived_table(label))))
+        if label in self.plan_types.given:
+            given = self.plan_types.given[label]
+            before = [exp.alias_(integer(-MAX_TICK), side, quoted=True) for side in ("begin", "end")]
+            shown = self._columns(wanted, given.types, given.columns)
+            arms.append(exp.select(*before, *shown).from_(table(given_table(label))))
+        return arms[0] if len(arms) == 1 else exp.union(*arms, distinct=False)
+
     def _columns(self, wanted: Attributes, types: Mapping[str, Kind], columns: Mapping[str, str]) -> list[Sql]:
         shown = []
         for name, kind in wanted.types.items():
@@ -219,7 +252,10 @@ def define(program: SqlProgram, store: RelationStore, definition: Definition, ma
         store.define(definition.name, construct_sql(generator, definition.name, node), kept=False)
         return
     if isinstance(node, Match):
-        if not isinstance(node.stream, str):
+        if isinstance(node.stream, TableStream):
+            label = node.stream.label
+            store.define(stream_table(node.stream), program.rows_query(label, derived=label in made), kept=False)
+        elif not isinstance(node.stream, str):
             own = program.pattern_query(node.stream, made) if isinstance(node.stream, CelStream) else None
             store.source(stream_table(node.stream), node.stream, own)
         else:

@@ -10,9 +10,10 @@ from ostinato.core.user_functions import UserFunction
 from ostinato.rules.limits import RuleLimits
 from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.evaluate import evaluate_program
-from ostinato.rules.relational.sql_names import INCOMING
+from ostinato.rules.relational.sql_names import INCOMING, given_table
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.duckdb_store import DuckDBStore, connect
+from ostinato.rules.runtime.given_rows import read_rows
 from ostinato.rules.runtime.rate_limits import RateLimiter
 
 
@@ -24,9 +25,10 @@ def detect_table(
     ordered: bool = True,
     limits: RuleLimits | None = None,
     functions: Mapping[str, UserFunction] | None = None,
+    tables: Mapping[str, pa.Table] | None = None,
 ) -> pa.Table:
     """All derived events of a table that holds the whole stream. `threads`: of DuckDB; None: one for each core.
-    `functions`: those of the user that rules call."""
+    `functions`: those of the user that rules call. `tables`: rows that hold from before all events, by their label."""
     generator = bound.sql.generator
     events = bound.columns.read(rows)
     most = limits or RuleLimits()
@@ -37,6 +39,8 @@ def detect_table(
         lambda stream, own: bound.source_events(stream, events if own is None else own, most),
     )
     store.provide(INCOMING, events)
+    for label, given in (tables or {}).items():
+        store.provide(given_table(label), read_rows(given))
     store.provide_functions(functions or {})
     try:
         answer = evaluate_program(bound.sql, store, most, natively=True)

@@ -20,6 +20,7 @@ from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.operators import SqlGenerator
 from ostinato.rules.relational.plan_types import infer_types, output_schema
 from ostinato.rules.relational.sql_program import SqlProgram
+from ostinato.rules.runtime.given_rows import row_attributes
 from ostinato.rules.runtime.ingest import IncomingColumns
 from ostinato.rules.runtime.pattern_stream import PatternStream
 from ostinato.rules.runtime.periods import Periods
@@ -77,16 +78,19 @@ def bind_program(
     near: bool = False,
     since: Mapping[int, int] | None = None,
     plan: RulePlan | None = None,
+    tables: Mapping[str, pa.Schema] | None = None,
 ) -> BoundProgram:
     """Plan, type and check the program for these columns.
 
     Raises QueryError, with its place in `text`, where the program does not fit them. `longest` is how many nanoseconds
     an event lasts at most; `near` joins by buckets of time, which pays for many events; `since` is that of
-    `plan_program`. `plan` is one of the program, for any events, where it is known.
+    `plan_program`. `plan` is one of the program, for any events, where it is known. `tables` are the
+    columns of rows that are given beside the stream, by the labels of their tables.
     """
     plan = plan or plan_program(program, since=since)
+    given = {label: row_attributes(rows) for label, rows in (tables or {}).items()}
     columns = IncomingColumns.resolve(
-        schema, labels=sorted(plan.strata.incoming), default_time=infer_time_type(plan), **options
+        schema, labels=sorted(plan.strata.incoming.keys() - given.keys()), default_time=infer_time_type(plan), **options
     )
     if columns.times.points:
         longest = 0
@@ -104,7 +108,7 @@ def bind_program(
             return patterns[stream].attributes
 
         moment = columns.times.answer_type(whole=in_whole_seconds(plan))
-        types = infer_types(plan, columns.attributes, attributes_of, moment)
+        types = infer_types(plan, columns.attributes, attributes_of, moment, given=given)
         definitions = {each.name: each.node for each in plan.query_plan.definitions}
         generator = SqlGenerator(types, ticks, definitions, near=near)
         generator.check_timers(timer for each in plan.translated for timer in each.rule.timers)
@@ -128,7 +132,7 @@ def _pattern(stream: CelStream, read: Attributes | None, columns: IncomingColumn
 
 def _sources(plan: RulePlan) -> list[Source]:
     streams = [each.node.stream for each in plan.query_plan.definitions if isinstance(each.node, Match)]
-    return list(dict.fromkeys(each for each in streams if not isinstance(each, str)))
+    return list(dict.fromkeys(each for each in streams if isinstance(each, Source)))
 
 
 def in_whole_seconds(plan: RulePlan) -> bool:

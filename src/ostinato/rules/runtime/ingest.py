@@ -12,13 +12,12 @@ import pyarrow as pa
 from ostinato.core.events import DEFAULT_TYPE
 from ostinato.errors import DataError, Message, Option, did_you_mean
 from ostinato.rules.relational.kinds import DOCUMENT, REF, TERM, Attributes, Kind, logical_type
-from ostinato.rules.relational.match_plan import MatchPlan
+from ostinato.rules.relational.match_plan import MatchPlan, compile_match
 from ostinato.rules.relational.sql_names import ColumnNames
 from ostinato.rules.runtime.map_columns import check_maps, has_map, maps_to_dicts
 from ostinato.rules.runtime.times import DEFAULT_TIME_TYPE, TimeColumns
 from ostinato.rules.terms.data import Child, DataTerm, from_canonical, from_row, to_json
 from ostinato.rules.terms.document import parse_document
-from ostinato.rules.terms.match import compile_term
 
 LABEL = "#label"
 
@@ -128,7 +127,7 @@ class TermMatcher:
 
     def __init__(self, found: MatchPlan, attributes: Attributes, names: ColumnNames) -> None:
         self.found, self.attributes, self.names = found, attributes, names
-        self.match = compile_term(found.match.term, found.match.bound)
+        self.match = compile_match(found.match)
         self.read = term_reader(found.match.term.label, attributes.types, attributes.columns, untag)
 
     @property

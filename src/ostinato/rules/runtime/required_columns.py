@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from ostinato.core.events import DEFAULT_TIME, DEFAULT_TYPE
-from ostinato.rules.algebra.nodes import CelStream, Match
+from ostinato.rules.algebra.nodes import CelStream, Match, stream_label
 from ostinato.rules.algebra.query_plan import RulePlan
 from ostinato.rules.plan.embedded_cel import required_names
 from ostinato.rules.relational.kinds import is_list
@@ -30,7 +30,8 @@ class RequiredColumns:
     recursive: frozenset[str]
 
     @classmethod
-    def of(cls, plan: RulePlan) -> RequiredColumns:
+    def of(cls, plan: RulePlan, given: Collection[str] = ()) -> RequiredColumns:
+        """`given` are tables whose rows say themselves which columns they have."""
         shapes: dict[str, pa.DataType] = {}
         needed: set[tuple[str, str]] = set()
         made = [rule.head for group in plan.groups if group.recursive for rule in group.rules]
@@ -48,15 +49,17 @@ class RequiredColumns:
                 of_labels = [derived.get(label, set()) for label in node.stream.labels]
                 names = {name for name in names if not of_labels or not all(name in each for each in of_labels)}
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
-            elif isinstance(node.stream, str):
-                known = derived.get(node.stream, set())
-                for child in node.term.children:
+            elif (name := stream_label(node.stream)) is not None:
+                if name in given and not isinstance(node.stream, str):
+                    continue
+                known = derived.get(name, set())
+                for child in (*node.term.children, *(() if node.key is None else node.key.children)):
                     for label, shape in _shapes(child):
                         if label in known:
                             continue
                         shapes[label] = _add_fields(shapes.get(label, pa.null()), shape)
                         if not isinstance(child, n.Optional | n.Desc | n.Without):
-                            needed.add((node.stream, label))
+                            needed.add((name, label))
         return cls(shapes, frozenset(needed), frozenset(recursive - {*_ROLE_COLUMNS}))
 
     def complete_schema(self, schema: pa.Schema, *, recursive: bool = False) -> pa.Schema:
@@ -112,11 +115,12 @@ def infer_time_type(plan: RulePlan) -> pa.DataType:
     return pa.int64() if numbers and all(numbers) else DEFAULT_TIME_TYPE
 
 
-def empty_events(plan: RulePlan, options: Mapping[str, str | None]) -> pa.Table:
-    """A table for a stream without events, whose columns are unknown: absolute timers go off all the same."""
+def empty_events(plan: RulePlan, options: Mapping[str, str | None], given: Collection[str] = ()) -> pa.Table:
+    """A table for a stream without events, whose columns are unknown: absolute timers go off all the same. `given` are
+    the tables whose rows are given beside it."""
     times = [name for name in (options["begin"], options["end"], options["time"]) if name is not None]
     types = {name: infer_time_type(plan) for name in times or [DEFAULT_TIME]}
     types[options["type"] or DEFAULT_TYPE] = pa.string()
     if options["document"] is not None:
         types[options["document"]] = pa.string()
-    return RequiredColumns.of(plan).complete_schema(pa.schema(list(types.items()))).empty_table()
+    return RequiredColumns.of(plan, given).complete_schema(pa.schema(list(types.items()))).empty_table()

@@ -40,6 +40,7 @@ Patterns = Callable[[n.CelPattern, frozenset[IntervalEvent]], Iterable[IntervalE
 Found = Sequence[tuple[IntervalEvent, Substitution]]  # events that a query term simulates into, with each substitution
 
 SECOND = 1_000_000_000
+BEFORE_ALL = -(2**62)
 _TIMER = DataTerm("timer")
 
 
@@ -60,17 +61,20 @@ def fixpoint(
     ticks_per_second: int = SECOND,
     max_rounds: int = 1_000,
     moment: Callable[[Fraction], Child] = as_number,
+    rows: Iterable[DataTerm] = (),
 ) -> frozenset[IntervalEvent]:
     """M_{P,E} (Definition 0.10): stratum by stratum, each repeated until nothing new happens.
 
-    `moment` is what the time of an event is as a value, from its seconds.
+    `moment` is what the time of an event is as a value, from its seconds. `rows` are those of tables that hold before
+    all events.
     """
+    given = frozenset(IntervalEvent(BEFORE_ALL, BEFORE_ALL, row) for row in rows)
     happening = frozenset(events)
     ends = [event.end for event in happening]
     lasts = (min(ends), max(ends)) if ends else None
     for rules in strata:
         for _ in range(max_rounds):
-            more = _Consequences(happening, patterns, ticks_per_second, moment, lasts).of(rules)
+            more = _Consequences(happening, given, patterns, ticks_per_second, moment, lasts).of(rules)
             if more <= happening:
                 break
             happening |= more
@@ -89,6 +93,7 @@ class _Options(TypedDict, total=False):
     ticks_per_second: int
     max_rounds: int
     moment: Callable[[Fraction], Child]
+    rows: Iterable[DataTerm]
 
 
 def derived_events(
@@ -104,6 +109,7 @@ class _Consequences:
     """T_P (Definition 0.9) on an interpretation I."""
 
     happening: frozenset[IntervalEvent]
+    given: frozenset[IntervalEvent]
     patterns: Patterns
     ticks_per_second: int
     moment: Callable[[Fraction], Child]
@@ -114,15 +120,15 @@ class _Consequences:
 
     def _derive(self, rule: n.NormalRule) -> Iterator[IntervalEvent]:
         """h ← B (Figure 12): Σ_τ(h) for each τ, over the interval t that covers all events of τ."""
-        collected = [self._found(each.term, each.bound) for each in rule.collects]
-        negated = [self._found(each.term, each.bound) for each in rule.negations]
+        collected = [self._meanwhile(each) for each in rule.collects]
+        negated = [self._meanwhile(each) for each in rule.negations]
         for trace, sigmas in self._traces(rule):
             answers = [TracedSubstitution(sigma) for sigma in sigmas]
             for collect, found in zip(rule.collects, collected, strict=True):
-                answers = list(_collect(answers, trace[collect.window], found))
+                answers = list(_collect(answers, found(trace[collect.window])))
             answers = [self._with_times(each, trace, rule) for each in answers]
             for negation, found in zip(rule.negations, negated, strict=True):
-                answers = [each for each in answers if _is_absent(each.sigma, trace[negation.window], found)]
+                answers = [each for each in answers if _is_absent(each.sigma, found(trace[negation.window]))]
             plain = [condition for condition in rule.where if not _has_aggregates(condition)]
             answers = [each for each in answers if all(self._holds(c, each.sigma, trace) is True for c in plain)]
             begin, end = self._interval(rule, trace)
@@ -180,6 +186,37 @@ class _Consequences:
         whole = query if bound is None else n.Bind(bound, query)
         among = self.happening if events is None else events
         return [(event, sigma) for event in among for sigma in substitutions(whole, event.term)]
+
+    # What happens while an event lasts, and what a table holds when it ends
+
+    def _meanwhile(self, query: n.While) -> Callable[[IntervalEvent], Found]:
+        """From the window to what `while` or `at` finds."""
+        if isinstance(query, n.At):
+            return self._held(query)
+        found = self._found(query.term, query.bound)
+        return lambda window: [(event, sigma) for event, sigma in found if _inside(event, window)]
+
+    def _held(self, query: n.At) -> Callable[[IntervalEvent], Found]:
+        """at i: q. A row holds under its key from its end on, until another row with this key ends later."""
+        assert query.key is not None, "the key is known once a program is normal"
+        rows = self.happening | self.given
+        keys = self._found(query.key, None, rows)
+        found = [
+            (event, union, key)
+            for event, sigma in self._found(query.term, query.bound, rows)
+            for other, key in keys
+            if other == event and (union := merge_consistent([sigma, key])) is not None
+        ]
+
+        def held(window: IntervalEvent) -> Found:
+            return [
+                (event, union)
+                for event, union, key in found
+                if event.end <= window.end
+                and not any(event.end < other.end <= window.end and _same(theirs, key) for other, theirs in keys)
+            ]
+
+        return held
 
     def _traces(self, rule: n.NormalRule) -> Iterator[tuple[Trace, list[Substitution]]]:
         """Every τ under which the events of the rule happen, with the substitutions under which they match."""
@@ -292,21 +329,23 @@ def _inside(event: IntervalEvent, window: IntervalEvent) -> bool:
     return window.begin <= event.begin and event.end <= window.end
 
 
-def _collect(
-    answers: Iterable[TracedSubstitution], window: IntervalEvent, found: Found
-) -> Iterator[TracedSubstitution]:
+def _same(one: Substitution, other: Substitution) -> bool:
+    """Whether two substitutions of the same variables are equal: numbers by value."""
+    return merge_consistent([one, other]) is not None
+
+
+def _collect(answers: Iterable[TracedSubstitution], found: Found) -> Iterator[TracedSubstitution]:
     """while j: collect q (Figure 12)."""
-    inside = [(event, sigma) for event, sigma in found if _inside(event, window)]
     for answer in answers:
-        for event, own in inside:
+        for event, own in found:
             union = merge_consistent([answer.sigma, own])
             if union is not None:
                 yield TracedSubstitution(union, (*answer.collected, event))
 
 
-def _is_absent(sigma: Substitution, window: IntervalEvent, found: Found) -> bool:
+def _is_absent(sigma: Substitution, found: Found) -> bool:
     """while j: not q (Figure 12): variables of q that σ does not bind may have any value."""
-    return not any(_inside(event, window) and merge_consistent([sigma, own]) is not None for event, own in found)
+    return not any(merge_consistent([sigma, own]) is not None for _, own in found)
 
 
 _RELATIONS: dict[str, Callable[[IntervalEvent, IntervalEvent], bool]] = {

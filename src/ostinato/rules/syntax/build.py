@@ -23,8 +23,21 @@ _TIMERS = (*n.RELATIVE_TIMERS, "absolute", *n.PERIODIC_TIMERS)
 class Builder(TermBuilder):
     """Rules, their bodies and conditions."""
 
-    def program(self, _: Span, *rules: n.Rule) -> n.Ruleset:
-        return n.Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)))
+    def program(self, _: Span, *parts: n.Table | n.Rule) -> n.Ruleset:
+        tables = tuple(part for part in parts if isinstance(part, n.Table))
+        for place, table in enumerate(tables):
+            if table.label in [other.label for other in tables[:place]]:
+                reason = f"the table `{table.label}` is declared twice"
+                raise QueryError(reason, span=table.span, fix="leave one of the two out")
+        rules = (part for part in parts if isinstance(part, n.Rule))
+        return n.Ruleset(tuple(replace(rule, number=number) for number, rule in enumerate(rules, 1)), tables)
+
+    def table(self, span: Span, label: str, *key: n.KeyLabel) -> n.Table:
+        check_unique([(each.label, each.span) for each in key])
+        return n.Table(label, key, span)
+
+    def key_label(self, span: Span, label: str) -> n.KeyLabel:
+        return n.KeyLabel(label, span)
 
     def rule(
         self,
@@ -135,6 +148,13 @@ class Builder(TermBuilder):
     ) -> n.While:
         self._check_single(term, f"while {window}: collect")
         return n.While(unquote_name(window), term, False, None if ident is None else unquote_name(ident), bound, span)
+
+    def at(self, span: Span, ident: Token, negated: Token | None, bound: str | None, term: n.Element) -> n.At:
+        if negated is not None and bound is not None:
+            reason = "a row that is not there has no name and binds no variable"
+            raise QueryError(reason, span=span, fix=f"write at {ident}: not {term.label} {{{{ … }}}}")
+        self._check_single(term, f"at {ident}: not" if negated is not None else f"at {ident}:")
+        return n.At(unquote_name(ident), term, negated is not None, bound=bound, span=span)
 
     def _check_single(self, term: n.Element, before: str) -> None:
         """`while i: not or { b {{ }}, c {{ }} }` reads as a label."""

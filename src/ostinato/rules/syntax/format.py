@@ -16,7 +16,12 @@ _WORDS = RESERVED | {"var", "desc", "optional", "without", "position", "all", "e
 
 
 def program_text(program: n.Ruleset) -> str:
-    return "\n\n".join(map(rule_text, program.rules))
+    return "\n\n".join([*map(table_text, program.tables), *map(rule_text, program.rules)])
+
+
+def table_text(table: n.Table) -> str:
+    """`TABLE customers KEY id`."""
+    return f"TABLE {_label(table.label)} KEY {', '.join(_label(each.label) for each in table.key)}"
 
 
 def rule_text(rule: n.Rule | n.NormalRule) -> str:
@@ -68,6 +73,9 @@ def atom_text(atom: n.Atom) -> str:
     if isinstance(atom, n.AbsoluteTimer):
         times = ", ".join(_quote(time) if isinstance(time, str) else str(time) for time in (atom.begin, atom.end))
         return f"event {_ident(atom.ident)}: timer:absolute [ {times} ]"
+    if isinstance(atom, n.At):
+        word = "not " if atom.negated else ""
+        return f"at {_ident(atom.window)}: {word}{_bound(atom.bound)}{term_text(atom.term)}"
     named = f"event {_ident(atom.ident)}: " if atom.ident is not None else ""
     word = "not" if atom.negated else "collect"
     return f"while {_ident(atom.window)}: {word} {named}{_bound(atom.bound)}{term_text(atom.term)}"

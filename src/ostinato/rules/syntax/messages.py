@@ -26,11 +26,12 @@ _PATTERNS = ["cel", "srem", "sql"]
 _WORDING = Wording(
     expected=(
         ({"_DETECT"}, "DETECT"),
+        ({"_KEY"}, "KEY"),
         ({"_TO"}, "to"),
         ({"_ON"}, "ON"),
         ({"_PER"}, "per"),
         ({"_MOST"}, "most"),
-        ({"_WHILE"}, "a query: event i: …, while i: …, and { … } or or { … }"),
+        ({"_WHILE"}, "a query: event i: …, while i: …, at i: …, and { … } or or { … }"),
         ({"_TIMER"}, 'label {{ … }}, timer:from-end [ … ] cel "…", srem "…" or sql "…"'),
         ({"NOT", "_COLLECT"}, "not or collect"),
         ({"_DESC"}, 'a term such as label {{ … }}, var X or "text"'),
@@ -72,7 +73,7 @@ _KEYWORDS = {
     **{"_FROM": "from", "_TO": "to"},
     **{"_TIMER": "timer:", "CEL": "cel", "SREM": "srem", "SQL": "sql", "_ALL": "all", "_GROUP": "group by"},
     **{"_ORDER": "order by", "_BY": "by"},
-    **{"PRIVATE": "PRIVATE", "_AT": "at most", "_MOST": "most", "_PER": "per"},
+    **{"PRIVATE": "PRIVATE", "_AT": "at", "_TABLE": "TABLE", "_KEY": "KEY", "_MOST": "most", "_PER": "per"},
     **{"ASC": "asc", "DESC": "desc", "_IN": "in", "_LIKE": "like", "_BETWEEN": "between"},
 }
 
@@ -243,6 +244,10 @@ def _event_label(place: ErrorPlace) -> Advice | None:
 
 def _single_pieces(place: ErrorPlace) -> Advice | None:
     """Where only one thing may come, what it looks like whole."""
+    if place.accepts == {"_KEY"}:
+        return Advice(place.reason, f"say what tells its rows apart: TABLE {place.before[-1]} KEY id")
+    if not place.found and "_DETECT" in place.accepts:
+        return Advice(place.reason, "write the rules after the tables: DETECT … ON … END")
     if place.accepts == {"_ON", "_AT", "_FROM"}:
         return Advice(place.reason, "write DETECT … ON … END")
     if place.found == "," and "_END" in place.accepts:

@@ -294,6 +294,21 @@ class While:
     span: Span = field(default=NOWHERE, compare=False)
 
 
+def key_variable(place: int, label: str) -> str:
+    """The variable of a key that the term of an `at` binds to none. No program can name it: it has a backtick."""
+    return f"key `{place}.{label}"
+
+
+@dataclass(frozen=True)
+class At(While):
+    """`at i: term`, `at i: not term`: what holds in a table when i (`window`) ends.
+
+    `key` is the term of the table's key, once that is known (plan.normal_form): it binds what tells rows apart.
+    """
+
+    key: Element | None = field(default=None, compare=False)
+
+
 # Conditions -----------------------------------------------------------------------------------------------------------
 
 RELATIONS = (
@@ -398,10 +413,28 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class KeyLabel:
+    """One of the children that tell the rows of a table apart."""
+
+    label: str
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
+class Table:
+    """`TABLE label KEY id, …`: of the events of a label, the last with each key holds."""
+
+    label: str
+    key: tuple[KeyLabel, ...]
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True)
 class Ruleset:
     """The rules of a program, in the order of its text."""
 
     rules: tuple[Rule, ...]
+    tables: tuple[Table, ...] = ()
 
 
 @dataclass(frozen=True)

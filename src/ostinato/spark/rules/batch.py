@@ -7,7 +7,7 @@ negation is written in rules/relational/operators.py.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import pyarrow as pa
 from ostinato.rules.algebra.partition import RuleUnit
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
-from ostinato.spark.columns import column, spark_type
+from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.rules.columns import label_column, to_answer
 from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
@@ -34,16 +34,26 @@ _HASH = "#hash"
 
 
 def detect_batch(
-    program: RuleProgram, bound: BoundProgram, frame: DataFrame, schema: pa.Schema, columns: dict[str, Any]
+    program: RuleProgram,
+    bound: BoundProgram,
+    frame: DataFrame,
+    schema: pa.Schema,
+    columns: dict[str, Any],
+    tables: Mapping[str, DataFrame],
 ) -> DataFrame:
-    """All derived events, in no order. `columns` is what the user said about them."""
-    units = plan_units(program, bound)
+    """All derived events, in no order. `columns` is what the user said about them; `tables` are rows that hold from
+    before all events, by their label."""
+    units = plan_units(program, bound, streams=False)
     keyed = [unit for unit in units if unit.keys]
     parts = [_in_tasks(program, bound, keyed, frame, schema, columns)] if keyed else []
     for unit in units:
         if not unit.keys:
-            own = unit_program(program, unit, columns, schema).bind() if keyed else bound
-            parts.append(_limited(to_answer(run_in_sql(own, frame), bound), own, bound))
+            own = bound
+            if keyed:
+                text = unit_program(program, unit, columns, schema)
+                read = {label: arrow_schema(rows.schema) for label, rows in tables.items()}
+                own = text.bind(read)
+            parts.append(_limited(to_answer(run_in_sql(own, frame, tables), bound), own, bound))
     return reduce(lambda one, other: one.unionAll(other), parts)
 
 

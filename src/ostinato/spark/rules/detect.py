@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import timedelta
 from math import inf
 from typing import TYPE_CHECKING, Any
@@ -9,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ostinato.core.backends import is_spark_frame
+from ostinato.core.events import to_arrow
 from ostinato.core.options import bad_option, check_column_name, check_on_late, parse_delay
-from ostinato.errors import QueryError
+from ostinato.errors import DataError, QueryError
 from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
+from ostinato.rules.runtime.given_rows import check_key, check_table
 from ostinato.rules.syntax.user_calls import user_calls
 from ostinato.spark.buckets import unit_buckets
 from ostinato.spark.columns import arrow_schema
@@ -45,6 +48,7 @@ def detect_rules(
     buckets: int | None = None,
     longest: str | float | timedelta | None = None,
     metrics: str | None = None,
+    tables: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """Derive events from the events of a DataFrame.
 
@@ -78,6 +82,9 @@ def detect_rules(
         Streams: how long an event lasts at most, which bounds memory. A longer one counts as late.
     metrics
         Streams: the name of the counts in Spark's progress (default: "ostinato").
+    tables
+        Rows of tables (TABLE … KEY …) that hold from before all events, by their labels: DataFrames that do not stream,
+        or whatever `detect` takes without Spark.
 
     Returns
     -------
@@ -85,14 +92,15 @@ def detect_rules(
         The derived events, in no order, with the columns that `program.detect` gives without Spark.
     """
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
-    bound, schema = bind(program, frame, columns)
+    rows = given_frames(program, frame, tables)
+    bound, schema = bind(program, frame, columns, rows)
     ship(frame.sparkSession, needed_kernels(bound, streams=frame.isStreaming))
     on_stream = {"lateness": lateness, "on_late": on_late, "buckets": buckets, "longest": longest, "metrics": metrics}
     if not frame.isStreaming:
         for option, given in on_stream.items():
             if given is not None:
                 raise only_for_streams(option)
-        return detect_batch(program, bound, frame, schema, columns)
+        return detect_batch(program, bound, frame, schema, columns, rows)
     check_count("buckets", buckets)
     from ostinato.spark.rules.stream import detect_stream
 
@@ -102,6 +110,7 @@ def detect_rules(
         bound,
         frame,
         RuleOptions(columns, None, check_on_late(on_late or "count"), most),
+        rows,
         lateness=None if lateness is None else parse_delay(lateness),
         buckets=unit_buckets(buckets),
         metrics=check_column_name("metrics", metrics) or "ostinato",
@@ -116,7 +125,24 @@ def needed_kernels(bound: BoundProgram, *, streams: bool) -> NeededKernels:
     return NeededKernels(own, tuple(kernel for pattern in bound.patterns.values() for kernel in pattern.kernels()))
 
 
-def bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tuple[BoundProgram, pa.Schema]:
+def given_frames(program: RuleProgram, frame: DataFrame, tables: Mapping[str, Any] | None) -> dict[str, DataFrame]:
+    """The rows of tables as DataFrames."""
+    if not is_spark_frame(frame) or tables is None:
+        return {}
+    found = {}
+    for label, rows in tables.items():
+        check_table(label, program.tables)
+        found[label] = rows if is_spark_frame(rows) else frame.sparkSession.createDataFrame(to_arrow(rows))
+        if found[label].isStreaming:
+            reason = f"the rows of the table `{label}` are a stream"
+            raise DataError(reason, fix=f"let them come in the events, with the type `{label}`, or give a batch")
+        check_key(label, found[label].columns, program.tables[label])
+    return found
+
+
+def bind(
+    program: RuleProgram, frame: DataFrame, columns: dict[str, Any], tables: Mapping[str, DataFrame] | None = None
+) -> tuple[BoundProgram, pa.Schema]:
     """Bind the program to the columns of the frame: what is wrong is said here, before any job starts."""
     if not is_spark_frame(frame):
         raise bad_option("frame", frame, "a DataFrame of Spark")
@@ -129,4 +155,5 @@ def bind(program: RuleProgram, frame: DataFrame, columns: dict[str, Any]) -> tup
         )
         raise error.within(program.text)
     schema = arrow_schema(frame.schema)
-    return bind_program(program.program, program.text, schema, columns, near=True), schema
+    given = {label: arrow_schema(rows.schema) for label, rows in (tables or {}).items()}
+    return bind_program(program.program, program.text, schema, columns, near=True, tables=given), schema

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 from ostinato.patterns.joint_answers import fit_to_schema
 from ostinato.rules.algebra.partition import RuleUnit, partition_rules
 from ostinato.rules.plan.normal_form import normalise
-from ostinato.rules.relational.kinds import TERM, Kind, type_family
+from ostinato.rules.relational.kinds import TERM, Attributes, Kind, type_family
 from ostinato.rules.runtime.bound_program import BoundProgram, bind_program
 from ostinato.rules.runtime.ingest import LABEL
 from ostinato.spark.columns import column
@@ -30,22 +30,28 @@ class UnitProgram:
     columns: dict[str, str | None]
     schema: pa.Schema  # of incoming rows
 
-    def bind(self) -> BoundProgram:
+    def bind(self, tables: Mapping[str, pa.Schema] | None = None) -> BoundProgram:
         from ostinato.rules.program import RuleProgram
 
         program = RuleProgram(self.text)
-        return bind_program(program.program, program.text, self.schema, self.columns, near=True)
+        return bind_program(program.program, program.text, self.schema, self.columns, near=True, tables=tables)
 
 
-def plan_units(program: RuleProgram, bound: BoundProgram) -> tuple[RuleUnit, ...]:
-    attributes = bound.columns.attributes.types
-    return partition_rules(
-        normalise(program.program), [name for name, kind in attributes.items() if _is_hashable(kind)]
-    )
+def plan_units(program: RuleProgram, bound: BoundProgram, *, streams: bool) -> tuple[RuleUnit, ...]:
+    """In a stream, rows of tables that are given beside it go to their task; in a batch, they are joined in SQL."""
+    given = bound.sql.plan_types.given
+    tables = {label: _hashable(known) for label, known in given.items()}
+    plain = _hashable(bound.columns.attributes)
+    return partition_rules(normalise(program.program), plain, tables if streams else dict.fromkeys(given))
+
+
+def _hashable(attributes: Attributes) -> list[str]:
+    return [name for name, kind in attributes.types.items() if _is_hashable(kind)]
 
 
 def unit_program(program: RuleProgram, unit: RuleUnit, columns: dict[str, Any], schema: pa.Schema) -> UnitProgram:
-    parts = [rule.span for rule in program.program.rules if rule.number in unit.rules]
+    parts = [table.span for table in program.program.tables]
+    parts += [rule.span for rule in program.program.rules if rule.number in unit.rules]
     return UnitProgram("\n".join(program.text[part.start : part.end] for part in parts), columns, schema)
 
 
@@ -68,6 +74,14 @@ def key_hash(bound: BoundProgram, unit: RuleUnit, relevant: Callable[[str], Colu
         wanted = column(LABEL) == label if read is None else (column(LABEL) == label) & read
         found = f.when(wanted, f.xxhash64(*keys) if keys else zero).otherwise(found)
     return found
+
+
+def row_hash(unit: RuleUnit, label: str, types: Mapping[str, Kind]) -> Column:
+    """The same for a row of a table that is given beside the stream."""
+    from pyspark.sql import functions as f
+
+    keys = [_key(name, types[name]) for name in unit.keys.get(label, ())]
+    return f.xxhash64(*keys) if keys else f.lit(0).cast("long")
 
 
 def _is_hashable(kind: Kind) -> bool:

@@ -6,7 +6,7 @@ import operator
 from functools import reduce
 from typing import TYPE_CHECKING
 
-from ostinato.rules.algebra.nodes import Point, Select, inputs, walk
+from ostinato.rules.algebra.nodes import Point, Select, inputs, stream_label, walk
 from ostinato.rules.relational.constant_comparisons import COMPARE, ConstantComparison, as_constant_comparison
 from ostinato.rules.relational.match_plan import MatchPlan
 from ostinato.rules.runtime.bound_program import BoundProgram
@@ -33,8 +33,10 @@ def required_rows(bound: BoundProgram, label: str) -> Column | None:
     """The rows of a label that may matter, where all uses of its matches compare with constants; None where any may."""
     wanted: list[Column] = []
     for name, found in bound.sql.plan_types.match_plans.items():
-        if found.match.stream != label:
+        if stream_label(found.match.stream) != label:
             continue
+        if not isinstance(found.match.stream, str):
+            return None  # a row that rules do not look for replaces another one all the same
         for conditions in _uses(bound, name):
             comparisons = (
                 [as_constant_comparison(each, found.kinds) for each in conditions] if found.flat is not None else []

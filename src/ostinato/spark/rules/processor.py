@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from ostinato.spark.stateful_step import StatefulStep, Wake
 if TYPE_CHECKING:
     import pandas as pd
 
+HASH_OF_ROW = "#hash"  # of a row that is given beside the stream
 FIRST = "#first"  # the first unit that a row goes to: it is counted there
 # Beside the packed events: what this step adds to the first three, and how much there is of the others now.
 COUNTS = ("events", "derived", "late", "waiting", "kept", "bytes")
@@ -49,8 +50,9 @@ class RuleStreaming:
     buckets: Buckets
     delay: int | None = None  # of the watermark; see StatefulStep
     carried: bool = False  # whether rows come from another stateful step, and are not late at its watermark
+    given: tuple[Mapping[str, pa.Table], ...] = ()  # rows of tables beside the stream, for each unit
 
-    def engine(self, unit: int, saved: bytes | None) -> RuleEngine:
+    def engine(self, unit: int, bucket: int, saved: bytes | None) -> RuleEngine:
         options = replace(self.options, on_late="raise" if self.options.on_late == "raise" else "count")
         if saved is not None:
             engine = _engines.pop(_digest(saved), None) or RuleEngine.restore(saved)
@@ -59,7 +61,16 @@ class RuleStreaming:
         from ostinato.rules.program import RuleProgram
 
         program = RuleProgram(self.units[unit])
-        return RuleEngine(program.program, program.text, options, self.schema)
+        given = {
+            label: rows.filter(self._is_of(bucket, rows)).drop_columns([HASH_OF_ROW])
+            for label, rows in (self.given[unit] if self.given else {}).items()
+        }
+        return RuleEngine(program.program, program.text, options, self.schema, tables=given)
+
+    def _is_of(self, bucket: int, rows: pa.Table) -> pa.Array:
+        """Which rows a bucket reads. One without a key is read by none."""
+        hashes = rows[HASH_OF_ROW].fill_null(0).to_numpy()
+        return pa.array(self.buckets.of(hashes) == bucket)
 
 
 class RuleDetector(StatefulStep):
@@ -81,7 +92,7 @@ class RuleDetector(StatefulStep):
         import pandas as pd
 
         unit, saved = int(part), SavedEngine.load(self.kept())
-        engine = self.streaming.engine(unit, saved.snapshot)
+        engine = self.streaming.engine(unit, wake.bucket, saved.snapshot)
         derived = engine.derived
         found: list[pa.Table] = []
         carried = self.streaming.carried and len(rows) > 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +13,10 @@ from ostinato.rules.relational.dialects import write_sql
 from ostinato.rules.relational.evaluate import evaluate_program
 from ostinato.rules.relational.kinds import Attributes
 from ostinato.rules.relational.match_plan import MatchPlan
-from ostinato.rules.relational.sql_names import INCOMING, ColumnNames
+from ostinato.rules.relational.sql_names import INCOMING, ColumnNames, given_table
 from ostinato.rules.runtime.bound_program import BoundProgram
-from ostinato.spark.columns import column
+from ostinato.rules.runtime.given_rows import row_attributes
+from ostinato.spark.columns import arrow_schema, column
 from ostinato.spark.rules.columns import match_terms, pattern_matches, periodic_times, read_events
 
 if TYPE_CHECKING:
@@ -33,10 +35,14 @@ _WHOLE_TIMES = exp.Anonymous(
 )
 
 
-def run_in_sql(bound: BoundProgram, frame: DataFrame) -> DataFrame:
+def run_in_sql(bound: BoundProgram, frame: DataFrame, tables: Mapping[str, DataFrame] | None = None) -> DataFrame:
     """All derived events with ticks, in no order. Lazy, but for recursion: its rounds are counted as they are made."""
     relations = SparkStore(frame.sparkSession, bound)
     relations.provide(INCOMING, read_events(frame, bound.columns))
+    for label, rows in (tables or {}).items():
+        columns = row_attributes(arrow_schema(rows.schema)).columns
+        shown = (column(name).alias(place) for name, place in columns.items())
+        relations.provide(given_table(label), rows.select(*shown))
     return relations.frame_of(evaluate_program(bound.sql, relations))
 
 

@@ -4,12 +4,14 @@ in an engine that Spark keeps as state, until the watermark has passed its end."
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from functools import reduce
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from ostinato.errors import DataError, OstinatoError
+from ostinato.rules.algebra.partition import RuleUnit
 from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
@@ -19,8 +21,8 @@ from ostinato.spark.columns import arrow_schema, column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, hash_column
 from ostinato.spark.rules.columns import label_column
-from ostinato.spark.rules.placement import key_hash, plan_units, unit_program
-from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, RuleDetector, RuleStreaming
+from ostinato.spark.rules.placement import key_hash, plan_units, row_hash, unit_program
+from ostinato.spark.rules.processor import COUNTS, FIRST, GIVEN, HASH_OF_ROW, RuleDetector, RuleStreaming
 from ostinato.spark.session import use_rocksdb
 from ostinato.spark.watermark import add_watermark, is_carried
 
@@ -35,6 +37,7 @@ def detect_stream(
     bound: BoundProgram,
     frame: DataFrame,
     options: RuleOptions,
+    tables: Mapping[str, DataFrame],
     *,
     lateness: int | None,
     buckets: Buckets,
@@ -52,7 +55,7 @@ def detect_stream(
                 f"a stream needs timestamps to advance by, and `{name}` is {schema.field(name).type}",
                 fix="cast it to a timestamp with a zone: timestamp_seconds(…), or .cast('timestamp')",
             )
-    units = plan_units(program, bound)
+    units = plan_units(program, bound, streams=True)
     carried = is_carried(frame, times.end)
     frame, behind = add_watermark(frame, times.end, lateness)
     if bound.columns.document is None:
@@ -71,11 +74,22 @@ def detect_stream(
             raise OstinatoError(f"the answer has a column `{LATE}` already", fix="give the element another label")
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
     texts = [unit_program(program, unit, options.columns, schema).text for unit in units]
-    streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind, carried)
-    given = (
+    given = tuple(_given_rows(unit, bound, tables) for unit in units)
+    streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind, carried, given)
+    found = (
         map_in_arrow(frame, pack, PACKED)
         .groupBy(SPLIT, BUCKET)
         .transformWithStateInPandas(RuleDetector(streaming), GIVEN, outputMode="append", timeMode="EventTime")
     )
     counts = [f.sum(name).alias(name) for name in COUNTS]
-    return given.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))
+    return found.observe(metrics, *counts).mapInArrow(Unpack(output), spark_type(output))
+
+
+def _given_rows(unit: RuleUnit, bound: BoundProgram, tables: Mapping[str, DataFrame]) -> Mapping[str, pa.Table]:
+    """The rows that are given beside the stream, each with the hash of its key."""
+    given = bound.sql.plan_types.given
+    return {
+        label: rows.withColumn(HASH_OF_ROW, row_hash(unit, label, given[label].types)).toArrow()
+        for label, rows in tables.items()
+        if unit.labels is None or label in unit.labels
+    }

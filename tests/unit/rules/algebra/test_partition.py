@@ -103,3 +103,15 @@ def test_many_rules_that_read_no_label_by_two_attributes_are_one_unit() -> None:
     assert one.rules == tuple(range(1, 10))
     assert (one.keys["a3"], one.keys["b3"]) == (("k",), ("j",))
     assert (two.rules, two.keys["a0"]) == ((10,), ("v",))
+
+
+def test_a_table_goes_by_a_child_of_its_key() -> None:
+    text = """TABLE p KEY k DETECT d { k { var K } }
+    ON and { event a: a {{ k {{ var K }} }}, at a: p {{ k {{ var K }}, v {{ var V }} }} } END"""
+    assert keys(text) == [{"a": ("k",), "p": ("k",), "d": ("k",)}]
+    assert keys(text.replace("KEY k", "KEY v")) == [{}]  # a row with another k may replace one
+    rows = normalise(parse(text.replace("at a: p {{ k", "at a: p {{ id").replace("KEY k", "KEY id")))
+    assert [dict(unit.keys) for unit in partition_rules(rows, ["k"], {"p": ["id"]})] == [
+        {"a": ("k",), "p": ("id",), "d": ("k",)}
+    ]
+    assert [dict(unit.keys) for unit in partition_rules(rows, ["k", "id"], {"p": None})] == [{}]

@@ -51,7 +51,7 @@ def fitting(strata: Strata, schema: pa.Schema = SCHEMA) -> RuleProgram | None:
 
 
 def units(rules: RuleProgram, schema: pa.Schema) -> tuple[RuleUnit, ...]:
-    return plan_units(rules, bind_program(rules.program, rules.text, schema, COLUMNS))
+    return plan_units(rules, bind_program(rules.program, rules.text, schema, COLUMNS), streams=True)
 
 
 def place(unit: RuleUnit, row: Row) -> int | None:
@@ -98,7 +98,7 @@ class Stream:
         """`known`: whether the step knows how far the watermark lies behind."""
         bound = bind_program(rules.program, rules.text, schema, COLUMNS)
         self.rules, self.schema, self.lateness = rules, schema, lateness
-        self.units = plan_units(rules, bound)
+        self.units = plan_units(rules, bound, streams=True)
         texts = tuple(unit_program(rules, unit, COLUMNS, schema).text for unit in self.units)
         output = bound.answer_schema
         if options.get("on_late") == "collect":
