@@ -87,6 +87,20 @@ def test_any_batching_and_restart(query: Query, rows: list[Row], cuts: list[int]
 
 
 @settings(max_examples=30)
+@given(queries(), streams(max_size=5), st.lists(st.integers(0, 12), max_size=4))
+def test_events_that_are_alike(query: Query, rows: list[Row], cuts: list[int]) -> None:
+    rows = [row for row in rows for _ in range(2)]
+    running = engine(query, identity=())
+    want = expected(running.compiled, rows)
+    assert len({each[-1] for each in want}) == len(want)
+    found = []
+    for begin, end in pairwise([0, *sorted(min(cut, len(rows)) for cut in cuts), len(rows)]):
+        found.append(running.push(table(rows[begin:end])))
+        running = Engine.restore(running.snapshot())
+    assert told([*found, running.flush()]) == want
+
+
+@settings(max_examples=30)
 @given(queries(), streams(), pieces, st.booleans())
 def test_in_an_engine_of_many_queries(query: Query, rows: list[Row], cut: Pieces, restart: bool) -> None:
     text = to_text(query)

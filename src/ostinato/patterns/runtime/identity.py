@@ -65,15 +65,16 @@ class Ordinals:
         if not new.all():
             starts = np.flatnonzero(new)
             found[order] = np.arange(size) - np.repeat(starts, np.diff(np.append(starts, size)))
+        if self.counts:
+            again = np.flatnonzero(ticks == self.tick)
+            keys = _as_keys(ids[:, again])
+            found[again] += np.fromiter(map(self.counts.get, keys, repeat(0)), np.int64, len(keys))
         newest = int(ticks.max())
         if newest > self.tick:
             self.tick, self.counts = newest, {}
         last = np.flatnonzero(ticks == self.tick)
-        keys = np.ascontiguousarray(ids[:, last].T).view("V16").ravel().tolist()
-        if self.counts:
-            found[last] += np.fromiter(map(self.counts.get, keys, repeat(0)), np.int64, len(keys))
-        ascending = np.argsort(found[last], kind="stable").tolist()
-        self.counts.update((keys[place], int(found[last[place]]) + 1) for place in ascending)
+        last = last[np.argsort(found[last], kind="stable")]  # the last of each id has the highest count
+        self.counts.update(zip(_as_keys(ids[:, last]), (found[last] + 1).tolist(), strict=True))
         return found
 
     def save(self) -> dict[str, Any]:
@@ -207,6 +208,11 @@ class Identity:
             return pa.array(pulses, mask=never)
         ticks = pulses if self.clock.kind != "float" else to_ordered_ints(pulses / SECOND)
         return self.clock.values(ticks).take(pa.array(np.arange(len(never)), mask=never))
+
+
+def _as_keys(ids: UInt64) -> list[bytes]:
+    keys: list[bytes] = np.ascontiguousarray(ids.T).view("V16").ravel().tolist()
+    return keys
 
 
 def _distinct(positions: Int64) -> tuple[Int64, Int64]:

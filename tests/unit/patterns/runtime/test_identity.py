@@ -63,6 +63,10 @@ def test_events_that_are_alike_make_different_matches() -> None:
     engine = ost.cel("A ; B").engine(identity=True)
     pushed = [row for event in twice for row in engine.push(event)["match_id"].to_pylist()]
     assert sorted(pushed) == sorted(ids("A ; B", twice))
+    later = [EVENTS[0] | {"ts": 2}] * 2
+    engine = ost.cel("A").engine(identity=True)
+    found = [row for batch in ([EVENTS[0]], [EVENTS[0], *later]) for row in engine.push(batch)["match_id"].to_pylist()]
+    assert sorted(found) == sorted(ids("A", [EVENTS[0], EVENTS[0], *later])) and len(set(found)) == 4
 
 
 def test_times_of_what_is_shown_and_when_it_is_known() -> None:
