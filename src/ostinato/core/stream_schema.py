@@ -1,4 +1,5 @@
-"""The columns of a stream, which its first batch sets: how later batches are fitted to them."""
+"""The columns of a stream, which its first batch sets: how later batches are fitted to them, and which other columns
+may go on with what was kept of it."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from ostinato.core.arrow import is_list
 from ostinato.errors import DataError
 
 
@@ -51,3 +53,34 @@ def _misfit(batch: pa.Table, schema: pa.Schema, fix: str) -> DataError:
             reason = f"`{field.name}` is {field.type} in this stream, which does not fit this batch: {error}"
             break
     return DataError(reason, fix=fix)
+
+
+def is_wider(kind: pa.DataType, before: pa.DataType) -> bool:
+    """Whether a column may go on with this type: it holds every value of the type before, as the same value."""
+    if kind == before or pa.types.is_null(before):
+        return True
+    if pa.types.is_struct(kind) and pa.types.is_struct(before):
+        fields = {field.name: field.type for field in kind}
+        return all(field.name in fields and is_wider(fields[field.name], field.type) for field in before)
+    if is_list(kind) and is_list(before):
+        return is_wider(kind.value_type, before.value_type)
+    if pa.types.is_signed_integer(kind) and pa.types.is_signed_integer(before):
+        return bool(kind.bit_width >= before.bit_width)
+    if pa.types.is_floating(kind) and pa.types.is_floating(before):
+        return bool(kind.bit_width >= before.bit_width)
+    if pa.types.is_decimal(kind) and pa.types.is_decimal(before):
+        return bool(kind.scale >= before.scale and kind.precision - kind.scale >= before.precision - before.scale)
+    return False
+
+
+def check_wider(before: pa.Schema, now: pa.Schema) -> None:
+    """Raise DataError where what was kept of a column cannot go on in the type that it has now."""
+    known = {field.name: field.type for field in now}
+    for field in before:
+        kind = known.get(field.name, field.type)
+        if not is_wider(kind, field.type):
+            raise DataError(
+                f"the column `{field.name}` was {field.type} in the state to go on from, now it is {kind}",
+                fix=f"cast it to {field.type}, or begin with a new state; only integers, floats and decimals may "
+                "become wider, and structs gain fields",
+            )

@@ -6,9 +6,14 @@ Every micro-batch checks it, and a micro-batch that fails commits nothing, whate
 
 from __future__ import annotations
 
+import base64
 import json
+from collections.abc import Mapping
 from typing import Any
 
+import pyarrow as pa
+
+from ostinato.core.stream_schema import check_wider
 from ostinato.errors import DataError, Message, Option
 
 HEADER = "#stream"  # the split of the header, beside those of the queries
@@ -34,8 +39,9 @@ def check_header(before: bytes | None, now: dict[str, Any]) -> bytes:
         known = kept["queries"].get(name, query)
         if (known["text"], known["language"]) != (query["text"], query["language"]):
             raise another_query(name, known["text"])
-        if known["answer"] != query["answer"]:
-            raise _changed_columns(name, known["answer"])
+        _check_answer(name, known, query, evolves="schema" in kept)
+    if "schema" in kept:
+        check_wider(_read_schema(kept["schema"]), _read_schema(now["schema"]))
     if kept["late"] != now["late"]:
         raise DataError(
             Message(f"the checkpoint was begun {'with' if kept['late'] else 'without'} ", Option("on_late", "collect")),
@@ -50,6 +56,34 @@ def check_header(before: bytes | None, now: dict[str, Any]) -> bytes:
                 option=option,
             )
     return json.dumps(now).encode()
+
+
+def schema_text(schema: pa.Schema) -> str:
+    """The columns that a stream reads, for its header."""
+    return base64.b64encode(schema.serialize()).decode()
+
+
+def _read_schema(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
+
+
+def _check_answer(name: str, known: Mapping[str, Any], query: Mapping[str, Any], *, evolves: bool) -> None:
+    """Raises DataError where the state of a query has not what its answer shows now. With `evolves`, the columns that
+    it was read from are known, and only their types are another matter."""
+    if not evolves and known["answer"] != query["answer"]:
+        raise _changed_columns(name, known["answer"])
+    if _names(known["answer"]) != _names(query["answer"]):
+        raise _changed_columns(name, known["answer"])
+    if gone := [column for column in known.get("columns", ()) if column not in query.get("columns", ())]:
+        raise DataError(
+            f"the column `{gone[0]}` is gone, which {name!r} reads or shows since the checkpoint was begun",
+            fix=f"give it as NULL, with withColumn('{gone[0]}', lit(None).cast(…)), or {_START}",
+        )
+
+
+def _names(answer: str) -> list[str]:
+    """The columns of a schema that was written as text; what is inside of them is indented there."""
+    return [line.partition(": ")[0] for line in answer.split("\n") if not line.startswith(" ")]
 
 
 def _given(option: str, value: Any) -> tuple[Any, ...]:

@@ -76,6 +76,19 @@ def placeholder_schema(names: Sequence[str], known: pa.Schema) -> pa.Schema:
     return pa.schema([known.field(name) if name in known.names else pa.field(name, pa.binary()) for name in names])
 
 
+def hash_type(kind: pa.DataType) -> pa.DataType:
+    """The type in which values of a key are hashed: Spark gives equal numbers of other types other hashes."""
+    if pa.types.is_signed_integer(kind):
+        return pa.int64()
+    return pa.float64() if pa.types.is_floating(kind) else kind
+
+
+def hashed_column(name: str, schema: pa.Schema) -> Column:
+    kind = schema.field(name).type
+    wider = hash_type(kind)
+    return column(name) if wider == kind else column(name).cast("long" if wider == pa.int64() else "double")
+
+
 def column(name: str) -> Column:
     """The column of that very name, whatever characters it has."""
     from pyspark.sql import functions

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ostinato as ost
+from ostinato.patterns.runtime.snapshot import conform_table
 from support.spark.patterns import (
     EMPTY,
     FOREVER,
@@ -80,6 +81,30 @@ def test_a_query_more_or_less(spark: Any, tmp_path: Path) -> None:
     # What is added starts with what comes next.
     same({name: found[name] for name in more}, embedded(more, third, events=False))
     assert any(found[name] for name in more)
+
+
+def test_columns_that_come_and_widen(spark: Any, tmp_path: Path) -> None:
+    """All matches are those of rows in the columns of the last run; a number does not go on as a text."""
+    group = {name: QUERIES[name] for name in ("all", "key", "tied", "less", "aggregates", "trailing-key")}
+    narrow = {"k": pa.int32(), "v": pa.int16(), "f": pa.float32(), "d": pa.decimal128(5, 2)}
+    narrow["o"] = pa.struct({"v": pa.int32()})
+    names = [name for name in SCHEMA.names if name != "t"]
+    before = pa.schema([pa.field(name, narrow.get(name, SCHEMA.field(name).type)) for name in names])
+    extra = [pa.field("extra", kind) for kind in (pa.int32(), pa.string(), pa.int64())]  # which no file has
+    events = EVENTS.filter(pc.is_valid(EVENTS["k"]))
+    first, later = conform_table(events.slice(0, 25), before), events.slice(25)
+    feed = Feed(spark, tmp_path, before.append(extra[0])).add(first)
+    feed.run(group)
+    feed.add(later, end_of_stream())
+    feed.schema = SCHEMA.append(extra[1])
+    assert failure(feed, group).count("`extra` was int32 in the state to go on from, now it is string") == 1
+    feed.schema = SCHEMA.append(extra[2])
+    feed.run(group)
+    answer = ost.detect_many(group, feed.frame(), order_by=["n"])
+    found = by_query(spark.read.schema(answer.schema).parquet(str(feed.sink)).toArrow(), group)
+    whole = [conform_table(rows, feed.schema) for rows in (first, later)]
+    same(found, embedded(group, pa.concat_tables(whole)))
+    assert all(found.values())
 
 
 def test_what_is_refused_changes_nothing(spark: Any, tmp_path: Path) -> None:

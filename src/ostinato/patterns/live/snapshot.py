@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot_format import PATTERNS, Snapshot
+from ostinato.core.stream_schema import check_wider
 from ostinato.patterns.limits import Limits
 from ostinato.patterns.live.front import Front
 from ostinato.patterns.live.kept_state import load_query, rest_query, rests, save_query
@@ -21,6 +22,7 @@ from ostinato.patterns.live.statistics import QueryStatistics
 from ostinato.patterns.runtime.engine import Engine
 from ostinato.patterns.runtime.snapshot import (
     compile_saved,
+    conform_keys,
     conform_table,
     describe_query,
     load,
@@ -109,6 +111,8 @@ def resume_live(live: LiveState, data: bytes | None) -> None:
     meta, arrays, tables = _read(data) if data is not None else (_BEGINNING, {}, {})
     front = live.front
     assert front is not None
+    if "schema" in tables:
+        check_wider(tables["schema"].schema, front.schema)
     _fill(live, meta, tables)
     live.errors, live.stopped = {}, {name: stats for name, stats in live.stopped.items() if name not in live.engines}
     saved = _saved(meta)
@@ -190,5 +194,8 @@ def _fill_frames(
     for place, (columns, tied) in enumerate(meta["frames"]):
         for frame in shared.frames.keys:
             if (list(frame.columns), frame.tied) == (columns, tied):
-                frame.table, frame.counts = KeyTable.from_table(tables[f"keys.{place}"]), arrays[f"counts.{place}"]
+                frame.table, frame.counts = (
+                    KeyTable.from_table(conform_keys(tables[f"keys.{place}"], shared.frames.schema)),
+                    arrays[f"counts.{place}"],
+                )
     shared.follow_keys()

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from ostinato.core.arrow import plain_type
 from ostinato.core.arrow_casts import cast_column
 from ostinato.core.columns.keys import KeyTable
 from ostinato.core.snapshot_format import Snapshot
@@ -116,6 +117,10 @@ def load(snapshot: Snapshot, kind: type[E], like: E | None = None) -> E:
         engine = like.twin(meta["minterms"], meta.get("numbers"))
         for name, columns in (("reorder", engine.stream.schema), ("history", engine.history.schema)):
             tables[name] = conform_table(tables[name], columns)
+        if "keys" in tables:
+            tables["keys"] = conform_keys(tables["keys"], engine.stream.schema)
+        for number, recent in enumerate(engine.stream.recent):
+            tables[f"recent.{number}"] = conform_table(tables[f"recent.{number}"], recent.kept.schema)
     if meta["bound"]:
         if like is None:
             engine.bind(tables["schema"], minterms=meta["minterms"], numbers=meta.get("numbers"))
@@ -135,6 +140,12 @@ def load(snapshot: Snapshot, kind: type[E], like: E | None = None) -> E:
 def conform_table(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Saved rows with the columns of now, NULL where there are more."""
     return rows if rows.schema.equals(schema) else pa.table([cast_column(rows, f) for f in schema], schema=schema)
+
+
+def conform_keys(keys: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Saved keys in the types of now, with the same ids."""
+    fields = [schema.field(name).with_type(plain_type(schema.field(name).type)) for name in keys.column_names]
+    return conform_table(keys, pa.schema(fields)) if fields else keys
 
 
 def _to_pulses(engine: EngineState, arrays: dict[str, npt.NDArray[Any]], tables: dict[str, pa.Table]) -> None:

@@ -3,31 +3,63 @@ are split alike; and a header that says what the checkpoint was started with."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ostinato.core.snapshot_format import Snapshot
 from ostinato.errors import DataError, Message, Option
-from ostinato.spark.checkpoint_header import another_query
+from ostinato.spark.checkpoint_header import another_query, schema_text
+from ostinato.spark.columns import hash_type
 from ostinato.spark.patterns.shipped_query import ShippedQuery
 
 _LAYOUT = 2  # of the state; before there were numbers, each query had a snapshot of its own
 
 
 def checkpoint_header(
-    buckets: int, splits: Mapping[str, tuple[ShippedQuery, ...]], *, late: bool, columns: Mapping[str, Any]
+    buckets: int,
+    splits: Mapping[str, tuple[ShippedQuery, ...]],
+    schema: pa.Schema,
+    *,
+    late: bool,
+    columns: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The header as plain data. `late`: whether rows that come too late are given in a column of their own; `columns`:
-    the options that name columns."""
+    """The header as plain data. `schema` has the columns that are read. `late`: whether rows that come too late are
+    given in a column of their own; `columns`: the options that name columns."""
     queries = {
-        query.name: {"text": query.plain_text, "language": query.language, "answer": str(query.answer)}
+        query.name: {
+            "text": query.plain_text,
+            "language": query.language,
+            "answer": str(query.answer),
+            "columns": list(query.columns),
+        }
         for group in splits.values()
         for query in group
     }
-    return {"layout": _LAYOUT, "buckets": buckets, "late": late, "columns": dict(columns), "queries": queries}
+    header = {"layout": _LAYOUT, "buckets": buckets, "late": late, "columns": dict(columns), "queries": queries}
+    # How values are hashed, by the columns that split the stream.
+    keys = {name: hash_type(schema.field(name).type) for split in splits for name in json.loads(split)}
+    return header | {"schema": schema_text(schema), "hashed": {name: str(kind) for name, kind in keys.items()}}
+
+
+def check_keys(before: bytes | None, now: Mapping[str, Any], schema: pa.Schema) -> None:
+    """Raises DataError where keys would be hashed into other buckets than those that have their state."""
+    if before is None:
+        return
+    # Before it was noted, values were hashed in the type that they had.
+    known = json.loads(before).get("hashed") or {name: str(schema.field(name).type) for name in now["hashed"]}
+    for name, hashed in now["hashed"].items():
+        if (first := known.get(name, hashed)) != hashed:
+            fix = "start with a new checkpointLocation"
+            raise DataError(
+                f"`{name}` splits the stream, and its values were hashed as {first} when the checkpoint was begun, "
+                f"now as {hashed}",
+                fix=fix if hash_type(schema.field(name).type) != schema.field(name).type else f"cast it back, or {fix}",
+            )
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from ostinato.spark.checkpoint_header import HEADER, check_header
 from ostinato.spark.packing import ROWS, pack, unpack
-from ostinato.spark.patterns.checkpoint import BucketState, SplitState, checkpoint_header
+from ostinato.spark.patterns.checkpoint import BucketState, SplitState, check_keys, checkpoint_header
 from ostinato.spark.patterns.engines import StreamSettings
 from ostinato.spark.patterns.split_step import SplitStep
 from ostinato.spark.stateful_step import StatefulStep, Wake
@@ -39,7 +39,10 @@ class Detector(StatefulStep):
 
     def check_header(self, before: bytes | None) -> bytes:
         settings, late = self.settings, self.settings.on_late == "collect"
-        header = checkpoint_header(settings.buckets.count(), settings.splits, late=late, columns=self.columns)
+        header = checkpoint_header(
+            settings.buckets.count(), settings.splits, self.schema, late=late, columns=self.columns
+        )
+        check_keys(before, header, self.schema)
         return check_header(before, header)
 
     def handleInputRows(self, key: Any, rows: Iterator[pd.DataFrame], timerValues: Any) -> Iterator[pd.DataFrame]:

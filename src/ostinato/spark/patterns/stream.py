@@ -16,7 +16,7 @@ from ostinato.errors import OstinatoError
 from ostinato.patterns.runtime.identity import END, KNOWN
 from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
-from ostinato.spark.columns import column, spark_type
+from ostinato.spark.columns import column, hashed_column, spark_type
 from ostinato.spark.frames import map_in_arrow
 from ostinato.spark.packing import BUCKET, LATE, PACKED, SPLIT, Pack, Unpack, hash_column
 from ostinato.spark.patterns.engines import StreamSettings
@@ -96,6 +96,6 @@ def _hash(plan: DetectionPlan, keys: tuple[str, ...], queries: tuple[ShippedQuer
     """The hash of a row's key; NULL for a row that cannot matter."""
     from pyspark.sql import functions as f
 
-    number = f.xxhash64(*map(column, keys)) if keys else f.lit(0).cast("long")
+    number = f.xxhash64(*(hashed_column(name, plan.schema) for name in keys)) if keys else f.lit(0).cast("long")
     wanted = plan.relevant_rows(queries)
     return number if wanted is None else f.when(wanted | column(plan.binding.time or "").isNull(), number)

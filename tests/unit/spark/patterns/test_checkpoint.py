@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from ostinato.errors import DataError
 from ostinato.patterns.limits import Limits
 from ostinato.spark.checkpoint_header import check_header
-from ostinato.spark.patterns.checkpoint import BucketState, SplitState, checkpoint_header
+from ostinato.spark.patterns.checkpoint import BucketState, SplitState, check_keys, checkpoint_header
 from ostinato.spark.patterns.shipped_query import ShippedQuery
 
 SCHEMA = pa.schema({"ts": pa.timestamp("us"), "type": pa.string()})
@@ -51,11 +52,36 @@ def test_another_query_of_the_same_name() -> None:
 
 def test_a_header_of_before() -> None:
     splits = {"[]": (query("q"),)}
-    now = checkpoint_header(4, splits, late=False, columns=COLUMNS)
+    now = checkpoint_header(4, splits, SCHEMA, late=False, columns=COLUMNS)
     check_header(check_header(None, now), now)
     with pytest.raises(DataError, match="another version of Ostinato"):
         check_header(b'{"buckets": 4, "late": false, "queries": {}}', now)
     columns = COLUMNS | {"order_by": ["v"]}
     with pytest.raises(DataError, match="without order_by, now it is with order_by") as caught:
-        check_header(check_header(None, now), checkpoint_header(4, splits, late=False, columns=columns))
+        check_header(check_header(None, now), checkpoint_header(4, splits, SCHEMA, late=False, columns=columns))
     assert caught.value.option == "order_by"
+
+
+@pytest.mark.parametrize(
+    ("known", "now", "reason"),
+    [
+        (pa.int32(), pa.int64(), None),
+        (pa.float32(), pa.float64(), None),
+        (pa.decimal128(5, 2), pa.decimal128(9, 2), "its values were hashed as decimal128"),
+        (None, pa.int64(), None),
+        (None, pa.int32(), "its values were hashed as int32"),  # by what was there before
+    ],
+)
+def test_keys_stay_in_their_buckets(known: pa.DataType | None, now: pa.DataType, reason: str | None) -> None:
+    def header(kind: pa.DataType) -> dict[str, Any]:
+        return checkpoint_header(4, {'["k"]': (query("q"),)}, pa.schema({"k": kind}), late=False, columns=COLUMNS)
+
+    before = header(known if known is not None else now)
+    if known is None:
+        del before["hashed"]
+    later = header(now)
+    if reason is None:
+        check_keys(json.dumps(before).encode(), later, pa.schema({"k": now}))
+        return
+    with pytest.raises(DataError, match=reason):
+        check_keys(json.dumps(before).encode(), later, pa.schema({"k": now}))
