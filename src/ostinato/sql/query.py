@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from ostinato.core.frames import Frame, TableLike
     from ostinato.sql.live.engine import SqlEngine
+    from ostinato.sql.runtime.plans import Plans
 
 
 class SqlQuery:
@@ -30,6 +31,7 @@ class SqlQuery:
             raise QueryError(f"a query is text, not {type(text).__name__}")
         self.text = text
         self.query = parse(text)
+        self._plans: Plans | None = None  # for the tables that came last
         check(self.query)
         for clause in self.query.clauses:
             try:
@@ -74,6 +76,7 @@ class SqlQuery:
         from ostinato.sql.plan.tables import only_table
         from ostinato.sql.runtime.answer import answer
         from ostinato.sql.runtime.clause import evaluate
+        from ostinato.sql.runtime.plans import Plans
 
         if limits is not None and not isinstance(limits, SqlLimits):
             raise bad_option("limits", limits, "an ostinato.SqlLimits")
@@ -86,7 +89,8 @@ class SqlQuery:
             raise OstinatoError(f"{name} is for streaming DataFrames", fix=fix, option=name)
         tables = tables if isinstance(data, Mapping) else {only_table(self.query): data}
         given = {name: to_arrow(table) for name, table in tables.items()}
-        return answer(self.query, given, partial(evaluate, limits=limits))
+        plans = self._plans = (self._plans or Plans({})).of(given)
+        return answer(self.query, given, partial(evaluate, limits=limits, plans=plans), plans)
 
     def engine(
         self,

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 
 from ostinato.errors import DataError
 from ostinato.sql.runtime.clause import evaluate
+from ostinato.sql.runtime.plans import Plans
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.semantics import rows as twin
 from ostinato.sql.syntax import nodes as n
@@ -37,11 +38,15 @@ def check(clause: str, table: pa.Table) -> None:
             expected = outcome(twin.evaluate(match, connection, "t", "t"))
         except DataError as error:
             expected = (error.reason,)
-        try:
-            found = outcome(evaluate(match, Source(connection, "t", "t")))
-        except DataError as error:
-            found = (error.reason,)
-    assert found == expected
+        plans = Plans({})
+        plans.put(match)
+        as_given = Source(connection, "t", "t", table=table)
+        for source, kept in ((Source(connection, "t", "t"), None), (as_given, plans), (as_given, plans)):
+            try:
+                found = outcome(evaluate(match, source, plans=kept))
+            except DataError as error:
+                found = (error.reason,)
+            assert found == expected
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

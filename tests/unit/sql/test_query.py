@@ -174,3 +174,43 @@ def test_explain() -> None:
         "  ORDER BY sym, since"
     )
     assert repr(ost.sql(VALLEYS)) == f"ostinato.sql({VALLEYS!r})"
+
+
+def test_tables_of_other_types_are_asked_about_again() -> None:
+    text = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES LAST(B.x) AS x PATTERN (A B)
+        DEFINE B AS B.x > A.x + 1)"""
+    query = ost.sql(text)
+    for _ in range(2):  # the second time nothing is asked
+        assert rows(query.detect(pa.table({"ts": [1, 2], "x": [1, 3]}))) == [(3,)]
+    assert rows(query.detect(pa.table({"x": [1.0, 2.5], "ts": [1, 2]}))) == [(2.5,)]
+    with pytest.raises(ost.QueryError, match="there is no column"):
+        query.detect(pa.table({"ts": [1, 2], "y": [1, 3]}))
+    assert rows(query.detect(pa.table({"ts": [1, 2], "x": [1, 3]}))) == [(3,)]
+
+
+def test_constants_are_kept_for_the_next_tables_only_where_they_stay_the_same() -> None:
+    text = """SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES B.ts AS ts PATTERN (A B)
+        DEFINE B AS B.x - A.x > {})"""
+    table = pa.table({"ts": [1, 2], "x": [1, 3]})
+    kept = {}
+    for constant in ("1", "-(2 - 1)", "epoch(now()) * 0", "random() * 0"):
+        query = ost.sql(text.format(constant))
+        assert rows(query.detect(table)) == [(2,)]
+        assert query._plans is not None
+        kept[constant] = query._plans.get(query.query.clauses[0].match).conditions is not None
+    assert kept == {"1": True, "-(2 - 1)": True, "epoch(now()) * 0": False, "random() * 0": False}
+
+
+@pytest.mark.parametrize("column", [["b", "a"], pa.array(["b", "a"]).dictionary_encode(), pa.array([2, 1], pa.int8())])
+def test_rows_that_are_shown_as_found_have_the_types_that_a_query_gives(column: object) -> None:
+    clause = "MATCH_RECOGNIZE (PARTITION BY k ORDER BY ts MEASURES A.v AS v, MATCH_NUMBER() AS n PATTERN (A))"
+    table = pa.table({"k": column, "ts": [1, 2], "v": [1.5, None]})
+    plain = ost.sql(f"SELECT * FROM t {clause};").detect({"T": table})
+    asked = ost.sql(f"SELECT k, v, n FROM (SELECT * FROM t) AS t {clause}").detect({"T": table})
+    assert plain.schema == asked.schema and plain.to_pylist() == asked.to_pylist()
+
+
+def test_columns_that_a_query_renames() -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "X"])
+    text = "SELECT * FROM t MATCH_RECOGNIZE (PARTITION BY x MEASURES X_1 AS b, 3 AS X PATTERN (A))"
+    assert ost.sql(text).detect(table).to_pylist() == [{"x": 1, "b": 2, "X_1": 3}]

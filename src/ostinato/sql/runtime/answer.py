@@ -9,10 +9,12 @@ import duckdb
 import pyarrow as pa
 
 from ostinato.errors import Span
+from ostinato.sql.runtime.as_given import comes_back_alike, named_table, shows_all_of
 from ostinato.sql.runtime.bind import bind
 from ostinato.sql.runtime.clause import evaluate
 from ostinato.sql.runtime.connect import connect, fetch
 from ostinato.sql.runtime.errors import quote, translate_errors
+from ostinato.sql.runtime.plans import Plans
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.places import table_aliases
@@ -20,18 +22,24 @@ from ostinato.sql.syntax.places import table_aliases
 Evaluate = Callable[[n.MatchRecognize, Source], pa.Table]
 
 
-def answer(query: n.Query, tables: Mapping[str, pa.Table], evaluate: Evaluate = evaluate) -> pa.Table:
-    """The rows of the query over these tables; `evaluate` gives those of a clause."""
+def answer(
+    query: n.Query, tables: Mapping[str, pa.Table], evaluate: Evaluate = evaluate, plans: Plans | None = None
+) -> pa.Table:
+    """The rows of the query over these tables; `evaluate` gives those of a clause, `plans` say what is known of it."""
     with connect(tables) as connection, translate_errors(query.text, tables):
         rest = Replacement(query.text)
         for number, clause in enumerate(query.clauses):
-            reads = source(clause, rest, connection)
-            bind(clause.match, reads, query.text)
+            reads = source(clause, rest, connection, tables)
+            if plans is None or not plans.fits(clause.match):
+                bind(clause.match, reads, query.text)
+                if plans is not None and reads.table is not None:
+                    plans.put(clause.match)
             found = evaluate(clause.match, reads)
             name = f"#match{number}"
             connection.register(name, found)
             rest.put(clause.place, f'"{name}"')
-        return fetch(connection, rest.text(Span(0, len(query.text))))
+        text = rest.text(Span(0, len(query.text)))
+        return found if comes_back_alike(found) and shows_all_of(text, name) else fetch(connection, text)
 
 
 @dataclass
@@ -56,9 +64,12 @@ class Replacement:
         return "".join([*parts, self.original[at : place.end]])
 
 
-def source(clause: n.Clause, rest: Replacement, connection: duckdb.DuckDBPyConnection) -> Source:
+def source(
+    clause: n.Clause, rest: Replacement, connection: duckdb.DuckDBPyConnection, tables: Mapping[str, pa.Table]
+) -> Source:
     """What a clause reads, with the common table expressions that it can name."""
     text = rest.text(clause.input)
+    table = None if clause.scopes else named_table(text, tables)
     names = table_aliases(text)
     if len(names) > 1:
         text = f"(SELECT {', '.join(map(quote, names))}, * FROM {text})"
@@ -66,4 +77,4 @@ def source(clause: n.Clause, rest: Replacement, connection: duckdb.DuckDBPyConne
         recursive = "RECURSIVE " if scope.recursive else ""
         text = f"(WITH {recursive}{rest.text(scope.definitions)} SELECT * FROM {text})"
     alias, joined = (names[0], ()) if len(names) == 1 else ("#input", tuple(names))
-    return Source(connection, text, alias, joined)
+    return Source(connection, text, alias, joined, table)

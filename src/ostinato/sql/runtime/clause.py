@@ -9,13 +9,14 @@ from ostinato.core.arrays import Int64
 from ostinato.sql.automaton.build import Automaton, build_automaton
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.codes import combine
-from ostinato.sql.runtime.conditions import compile_conditions
+from ostinato.sql.runtime.conditions import Conditions, compile_conditions
 from ostinato.sql.runtime.errors import VALUE_ERRORS, blame, quote
 from ostinato.sql.runtime.find import find_matches
 from ostinato.sql.runtime.input import OrderedRows, key_text, path_of, read_rows
 from ostinato.sql.runtime.matches import Matches
 from ostinato.sql.runtime.measures import Measures
 from ostinato.sql.runtime.output import Output
+from ostinato.sql.runtime.plans import ClausePlan, Plans
 from ostinato.sql.runtime.registers import read_columns
 from ostinato.sql.runtime.row_values import RowValues, to_bytes
 from ostinato.sql.runtime.search import search_matches, texts_of
@@ -23,12 +24,14 @@ from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
 
 
-def evaluate(match: n.MatchRecognize, source: Source, limits: SqlLimits | None = None) -> pa.Table:
+def evaluate(
+    match: n.MatchRecognize, source: Source, limits: SqlLimits | None = None, plans: Plans | None = None
+) -> pa.Table:
     """ONE ROW PER MATCH gives the keys of PARTITION BY and the measures; ALL ROWS PER MATCH the keys of PARTITION BY
     and ORDER BY, the measures, and the other columns."""
-    automaton = build_automaton(match.pattern)
+    plan = ClausePlan() if plans is None else plans.get(match)
     rows = read_rows(match, source, texts_of_clause(match) if match.rows == "ONE ROW" else None)
-    return rows_of_matches(match, rows, _find(match, automaton, rows, limits or SqlLimits()))
+    return rows_of_matches(match, rows, _find(match, rows, limits or SqlLimits(), plan))
 
 
 def rows_of_matches(match: n.MatchRecognize, rows: OrderedRows, found: Matches) -> pa.Table:
@@ -36,9 +39,8 @@ def rows_of_matches(match: n.MatchRecognize, rows: OrderedRows, found: Matches) 
     return _one_row(match, rows, found) if match.rows == "ONE ROW" else _all_rows(match, rows, found)
 
 
-def _find(match: n.MatchRecognize, automaton: Automaton, rows: OrderedRows, limits: SqlLimits) -> Matches:
-    values = RowValues(match, rows)
-    conditions = compile_conditions(match, automaton.variables, values)
+def _find(match: n.MatchRecognize, rows: OrderedRows, limits: SqlLimits, plan: ClausePlan) -> Matches:
+    automaton, conditions, values = _planned(match, rows, plan)
     items = [f"CAST(({text}) AS BOOLEAN)" for text in conditions.local.values()]
     try:
         found = values.evaluate(items)
@@ -55,6 +57,19 @@ def _find(match: n.MatchRecognize, automaton: Automaton, rows: OrderedRows, limi
         return find_matches(match, automaton, codes.of_rows, allowed, rows.bounds, limits)
     columns = read_columns(conditions.registers, values, texts_of(conditions, automaton))
     return search_matches(match, automaton, conditions, columns, rows, codes.of_rows, allowed, limits)
+
+
+def _planned(match: n.MatchRecognize, rows: OrderedRows, plan: ClausePlan) -> tuple[Automaton, Conditions, RowValues]:
+    """The automaton, the conditions, and what they read of these rows."""
+    if plan.conditions is not None:
+        return *plan.conditions, RowValues.known(match, rows, plan.shifted, plan.types)
+    automaton = build_automaton(match.pattern)
+    values = RowValues(match, rows)
+    conditions = compile_conditions(match, automaton.variables, values)
+    if conditions.registers.lasting:
+        plan.shifted, plan.types = values.shifted, values.known_types
+        plan.conditions = automaton, conditions
+    return automaton, conditions, values
 
 
 def texts_of_clause(match: n.MatchRecognize) -> list[str]:

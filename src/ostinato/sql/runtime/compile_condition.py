@@ -45,6 +45,11 @@ _FLOAT: dict[type, int] = {
     exp.Mod: p.REMAINDER_FLOATS,
     exp.Pow: p.POWER,
 }
+# What constants are made of that stay the same; functions may tell the time, queries read tables.
+_LASTING = (
+    *(exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.Div),
+    *(exp.Cast, exp.DataType, exp.DataTypeParam, exp.Interval, exp.Var),
+)
 _ROUNDING: dict[type, int] = {exp.Floor: p.FLOOR, exp.Ceil: p.CEILING, exp.Sqrt: p.SQUARE_ROOT}
 # Of date_diff: units that are counted alike whatever lies between, and where counting begins.
 _UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
@@ -72,7 +77,7 @@ class ConditionCompiler(ConditionParts):
         elif isinstance(node, exp.Column) and node.name in self.parts:
             self._emit_part(*self.parts[node.name], wanted)
         elif not list(node.find_all(exp.Column)):
-            self._emit_constant(node.sql("duckdb"), wanted)
+            self._emit_constant(node, wanted)
         else:
             emit = next((each for kind, each in _EMITTERS.items() if isinstance(node, kind)), None)
             before = len(self.steps)
@@ -113,7 +118,9 @@ class ConditionCompiler(ConditionParts):
             self.steps.append((part >> 32, part & 0xFFFFFFFF, 0))
             self._convert(kind, wanted)
 
-    def _emit_constant(self, text: str, wanted: Kind) -> None:
+    def _emit_constant(self, node: exp.Expression, wanted: Kind) -> None:
+        text = node.sql("duckdb")
+        self.registers.lasting &= all(isinstance(each, _LASTING) for each in node.walk())
         try:
             table = self.connection.sql(f"SELECT CAST(({text}) AS {wanted.type}) AS c").to_arrow_table()
         except duckdb.Error:

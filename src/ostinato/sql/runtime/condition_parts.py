@@ -82,7 +82,7 @@ class ConditionParts:
         if self.by_column:
             return self._without_columns(node)
         places = self._places(node)
-        if None not in places and len(places) <= 1:
+        if None not in places and len(places) <= 1 and not self._asks_for_row(node):
             return self._row_part(node, places.pop()) if places else node
         if isinstance(node, exp.Column):
             return self._named_term(self._term(node))
@@ -91,6 +91,17 @@ class ConditionParts:
         for child in list(node.iter_expressions()):
             child.replace(self._without_rows(child))
         return node
+
+    def _asks_for_row(self, node: exp.Expression) -> bool:
+        """`LAST(A.price) IS NULL`: steps ask that of a value which others may load, too."""
+        if not (isinstance(node, exp.Is) and isinstance(node.expression, exp.Null)):
+            return False
+        inner = node.this.unnest()
+        term = self._term(inner) if isinstance(inner, exp.Column) else None
+        if not isinstance(term, n.Navigation) or self._place(term) in (None, NOW):
+            return False
+        kind = kind_of(self.values.types([f"({self._inner_text(term)})"])[0])
+        return kind is not None and kind.name != "text" and can_be_stored(kind)
 
     def _without_columns(self, node: exp.Expression) -> exp.Expression:
         """The same where each of these parts is a column."""

@@ -15,7 +15,8 @@ from ostinato.core.arrow import raw_values
 from ostinato.core.clock import to_ordered_ints
 from ostinato.core.columns.keys import KeyTable
 from ostinato.errors import DataError
-from ostinato.sql.kernels.grouping import first_unordered, group_rows
+from ostinato.sql.kernels.grouping import are_in_order, count_rows, group_rows
+from ostinato.sql.runtime.as_given import columns_as_given
 from ostinato.sql.runtime.errors import quote
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
@@ -76,7 +77,7 @@ class OrderedRows:
 def read_rows(match: n.MatchRecognize, source: Source, used: Iterable[str] | None) -> OrderedRows:
     """Read the input; of its columns those that the texts in `used` name, or all."""
     text = f"(SELECT * FROM {source.text}) AS {quote(source.alias)}"
-    columns = [name for name, *_ in source.connection.sql(f"DESCRIBE SELECT * FROM {text}").fetchall()]
+    columns = _column_names(source, text)
     keys: dict[n.Key, str] = {}
     items = []
     for key in (*match.partition_by, *match.order_by):
@@ -89,10 +90,18 @@ def read_rows(match: n.MatchRecognize, source: Source, used: Iterable[str] | Non
     if used is not None:
         named = {name for each in used for name in named_columns(each, columns, source.alias)} | set(keys.values())
         kept = [name for name in columns if name in named]
-    selected = [*map(quote, kept), *items] or ['1 AS "#nothing"']
-    table = to_table(source.connection.sql(f"SELECT {', '.join(selected)} FROM {text}"))
+    table = columns_as_given(source.table, kept) if source.table is not None and not items else None
+    if table is None:
+        selected = [*map(quote, kept), *items] or ['1 AS "#nothing"']
+        table = to_table(source.connection.sql(f"SELECT {', '.join(selected)} FROM {text}"))
     order, bounds = _ordered(match, source.connection, table, keys)
     return OrderedRows(source, table, columns, keys, order, bounds)
+
+
+def _column_names(source: Source, text: str) -> list[str]:
+    if source.table is not None:
+        return list(source.table.column_names)
+    return [name for name, *_ in source.connection.sql(f"DESCRIBE SELECT * FROM {text}").fetchall()]
 
 
 def _ordered(
@@ -106,11 +115,12 @@ def _ordered(
         partitions = _partition_numbers(connection, [table.column(keys[key]) for key in match.partition_by])
         count = int(partitions.max()) + 1
         bounds = np.zeros(count + 1, np.int64)
-        bounds[1:] = np.cumsum(np.bincount(partitions, minlength=count))
-        if count > 1 and bool((partitions[1:] < partitions[:-1]).any()):
+        grouped = count_rows(partitions, bounds[1:])
+        np.cumsum(bounds, out=bounds)
+        if not grouped:
             order = np.empty(size, np.int64)
             group_rows(partitions, bounds[:-1].copy(), order)
-    if match.order_by and size and not _in_order(match, table, keys, order, bounds):
+    if match.order_by and size and not _in_order(match, table, keys, partitions):
         order = sort_rows(match, connection, table, keys, partitions)
     return order, bounds
 
@@ -124,9 +134,7 @@ def _partition_numbers(connection: duckdb.DuckDBPyConnection, columns: Sequence[
         return KeyTable().encode(select(connection, items, given).columns)
 
 
-def _in_order(
-    match: n.MatchRecognize, table: pa.Table, keys: dict[n.Key, str], order: Int64 | None, bounds: Int64
-) -> bool:
+def _in_order(match: n.MatchRecognize, table: pa.Table, keys: dict[n.Key, str], partitions: Int32) -> bool:
     """Whether the rows are in order, as far as that can be seen fast."""
     if len(match.order_by) > 1:
         return False
@@ -136,7 +144,7 @@ def _in_order(
         return False
     if key.descending:
         ticks = ~ticks
-    return bool(first_unordered(ticks if order is None else ticks[order], bounds) < 0)
+    return bool(are_in_order(ticks, partitions, np.full(int(partitions.max()) + 1, np.iinfo(np.int64).min)))
 
 
 def _ticks(column: pa.Array) -> Int64 | None:

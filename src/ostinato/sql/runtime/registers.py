@@ -69,6 +69,8 @@ class Registers:
         Set, function, column or -1, whether of floats.
     calls : list
         Functions that DuckDB evaluates.
+    lasting : bool
+        Whether the constants of programs are the same whenever they are evaluated, and over whatever tables.
     """
 
     variables: tuple[str, ...]
@@ -80,6 +82,7 @@ class Registers:
     totals: list[tuple[int, int, int, int]] = field(default_factory=list)
     constants: list[float] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
+    lasting: bool = True
 
     def column(self, text: str, kind: Kind, without: str) -> int:
         number = self.columns.get((text, kind, without))
@@ -137,7 +140,7 @@ def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Co
     items = [f"CAST(({text}) AS {kind.type})" for text, kind, _ in registers.columns]
     left = [number for number, column in found.items() if column is None]
     found |= zip(left, values.evaluate([items[number] for number in left]), strict=True)
-    without = values.constants([f"CAST(({text}) AS {kind.type})" for _, kind, text in registers.columns])
+    without = _without_rows(registers, found, values)
     every = [*found.values(), *without]
     strings = [column for kind, column in zip([*kinds, *kinds], every, strict=True) if kind.name == "text"]
     order = _texts_in_order([*strings, pa.array(sorted(texts), pa.string())])
@@ -150,6 +153,14 @@ def read_columns(registers: Registers, values: RowValues, texts: set[str]) -> Co
     )
     known = {text: place for place, text in enumerate(order.to_pylist())} if texts else {}
     return Columns(*filled, {text: known[text] for text in texts}, lambda numbers: order.take(pa.array(numbers)))
+
+
+def _without_rows(registers: Registers, found: dict[int, pa.Array], values: RowValues) -> list[pa.Array]:
+    """Of each column, what stands for its value where there is no row."""
+    given = [(text, kind) for _, kind, text in registers.columns]
+    computed = values.constants([f"CAST(({text}) AS {kind.type})" for text, kind in given if text != "NULL"])
+    left = iter(computed)
+    return [pa.nulls(1, found[number].type) if text == "NULL" else next(left) for number, (text, _) in enumerate(given)]
 
 
 def fill_columns(

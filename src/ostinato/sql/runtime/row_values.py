@@ -26,13 +26,20 @@ class RowValues:
         self.rows = rows
         self.shifted: dict[tuple[str, int], str] = {}
         self.columns: dict[str, pa.Array] = {}
-        self._types: dict[str, str] = {}
+        self.known_types: dict[str, str] = {}
 
     def over(self, rows: OrderedRows) -> RowValues:
         """The same expressions over other rows of the same columns."""
-        found = RowValues(self.match, rows)
-        found.shifted = self.shifted
-        for (text, step), name in self.shifted.items():
+        return RowValues.known(self.match, rows, self.shifted, self.known_types)
+
+    @staticmethod
+    def known(
+        match: n.MatchRecognize, rows: OrderedRows, shifted: dict[tuple[str, int], str], types: dict[str, str]
+    ) -> RowValues:
+        """With what is known of the expressions from other rows of the same columns."""
+        found = RowValues(match, rows)
+        found.shifted, found.known_types = shifted, types
+        for (text, step), name in shifted.items():
             found.columns[name] = shift(found._value(text), step, rows)
         return found
 
@@ -63,10 +70,10 @@ class RowValues:
 
     def types(self, items: Sequence[str]) -> list[str]:
         """The types of rendered expressions, or of aggregates over them, as DuckDB names them."""
-        new = [item for item in dict.fromkeys(items) if item not in self._types]
+        new = [item for item in dict.fromkeys(items) if item not in self.known_types]
         if new:
-            self._types |= zip(new, self._ask_types(new), strict=True)
-        return [self._types[item] for item in items]
+            self.known_types |= zip(new, self._ask_types(new), strict=True)
+        return [self.known_types[item] for item in items]
 
     def _ask_types(self, items: Sequence[str]) -> list[str]:
         source = self.rows.source

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import duckdb
+import pyarrow as pa
 
 
 @dataclass(frozen=True)
@@ -22,9 +23,12 @@ class Source:
     joined : tuple of str
         Of a join, its tables: columns that hold their rows, so that expressions may qualify columns with them. They
         are not shown.
+    table : pyarrow.Table, optional
+        The rows, where they are those of a table as it was given.
     """
 
     connection: duckdb.DuckDBPyConnection
     text: str
     alias: str
     joined: tuple[str, ...] = ()
+    table: pa.Table | None = None
