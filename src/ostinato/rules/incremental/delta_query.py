@@ -79,6 +79,7 @@ class Frame:
     interned: Interned
     slots: list[int | None] = field(default_factory=lambda: [None] * SCRATCH)
     _constants: dict[int | None, int] = field(default_factory=dict)
+    _compared: set[int] = field(default_factory=set)  # by an index, or in a slot once the delta query is linked
 
     def slot(self, code: int | None = None) -> int:
         self.slots.append(code)
@@ -97,7 +98,11 @@ class Frame:
 
     def has(self, code: int) -> bool:
         """Whether a constant has this code."""
-        return code in self._constants
+        return code in self._constants or code in self._compared
+
+    def compare(self, codes: Iterable[int]) -> None:
+        """Constant tests have these codes."""
+        self._compared.update(codes)
 
     def codes(self, first: int, null: int) -> Int64:
         """What is in the slots from one on, before anything has run."""
@@ -165,6 +170,10 @@ class DeltaQuery:
 
     def add(self, op: int, *operands: Any) -> None:
         self.code.append([op, *operands])
+
+    def add_tests(self, tests: Sequence[ConstantTest]) -> None:
+        self.frame.compare(test.code for test in tests)
+        self.tests.extend(tests)
 
     def compute(self, op: int, one: int, other: int | None = None) -> int:
         """The slot of what an operation gives."""

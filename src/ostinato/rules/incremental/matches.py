@@ -57,7 +57,7 @@ def match_flat(delta: DeltaQuery, found: MatchPlan, read: Columns, begin: int, e
             continue
         column = delta.source_column(one.slot)
         if column is not None:
-            delta.tests.append(ConstantTest(column, k.EQUAL, code, False))
+            delta.add_tests([ConstantTest(column, k.EQUAL, code, False)])
         else:
             delta.add(k.TEST, delta.compute(k.EQ_I, one.slot, frame.constant(code)))
     for path in dict.fromkeys(flat.present):

@@ -236,7 +236,7 @@ class DeltaPlanner(RowPlanner):
         kinds = self.types.kinds_of(node.input)
         tests = [self._constant_test(way, condition, kinds) for condition in node.conditions]
         left = [condition for condition, test in zip(node.conditions, tests, strict=True) if test is None]
-        way[0].tests.extend(test for test in tests if test is not None)
+        way[0].add_tests([test for test in tests if test is not None])
         way, known = self._computed(way, left, kinds)
         delta, columns = way
         expressions = self.expressions(way)

@@ -35,6 +35,8 @@ PROGRAMS = {
     "ON event e: a {{ f { var F } }} END",
     "conditions": "DETECT d { x { var X }, f { var F } } ON and { event e: a {{ x { var X }, f { var F } }} } "
     "where { var X = var F or var X > 9223372036854775000 or var X <= -9223372036854775807 } END",
+    "comparisons with constants": "DETECT d { x { var X } } ON event e: a {{ x { var X } }} "
+    f"where {{ var X < 5, var X >= {FIRST_NULL} }} END",
     "join": "DETECT d { x { var X } } ON and { event e: a {{ x { var X } }}, event g: b {{ x { var X } }} } END",
     "join of floats": "DETECT d { f { var F } } "
     "ON and { event e: a {{ f { var F } }}, event g: b {{ f { var F } }} } END",
