@@ -181,6 +181,16 @@ def test_rules_come_and_go_with_their_tables() -> None:
         ost.rules(PRICED).engine().deploy("more", text.replace("KEY item", "KEY is"))
 
 
+def test_rules_that_come_know_texts_that_no_rule_has_read_before() -> None:
+    engine = ost.rules(PRICED).engine(tables={"price": [{"item": "x", "is": 1, "shop": "a"}]})
+    engine.push([row("sale", 1)])
+    seen = "DETECT seen { item { var S } } ON and { event s: sale {{ }}, at s: price {{ shop {{ var S }} }} } END"
+    engine.deploy("more", "TABLE price KEY item " + seen)
+    engine.push([row("sale", 2, "y")])  # another text that is new
+    engine = RuleEngine.restore(engine.snapshot())
+    assert found(engine.flush()) == [(2, "seen", "a", None), (2, "unpriced", "y", None)]
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

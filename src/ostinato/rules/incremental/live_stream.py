@@ -149,6 +149,8 @@ class LiveStream:
     def _bind(self, binding: StreamBinding) -> None:
         """Go on with this binding, which may be wider than the one before."""
         before = None if self._binding is None or (not self.events and self.now == BEFORE) else self._steps
+        if before is not None:  # while no other has values interned: it frees those that it has not
+            before.live.forget(self.now, all_of_it=True)
         steps = StepEvaluator(binding.program, self.options.limits, None if before is None else before.interned)
         steps.wait(binding.program.columns.read(binding.schema.empty_table()))
         steps.load(binding.unbound.tables)

@@ -21,9 +21,8 @@ FROM_THE_START = "say what all columns hold from the start: rules.engine(schema=
 
 
 def migrate_state(after: StepEvaluator, before: StepEvaluator, now: int) -> None:
-    """Let `after` go on from `before`, whose interned values it has. Raises DataError where the kept state is not
-    enough for that."""
-    before.live.forget(now, all_of_it=True)
+    """Let `after` go on from `before`, whose interned values it has, and which has forgotten what it could. Raises
+    DataError where the kept state is not enough for that."""
     known = {structure: name for name, structure in structures(before.program.plan.query_plan).items()}
     points, kept = {}, before.live.sizes()
     of_structure = structures(after.program.plan.query_plan)
