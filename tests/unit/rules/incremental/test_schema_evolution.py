@@ -244,7 +244,7 @@ def test_patterns_go_on() -> None:
     wanted = at_once(PATTERN, rows)
     assert len(wanted) == 1
     assert values(live(PATTERN, *([each] for each in rows))) == values(wanted)
-    with pytest.raises(DataError, match=r"(?s)`v` was int64 .*CEL.*schema="):
+    with pytest.raises(DataError, match=r"(?s)`v` was int64 .*pattern.*schema="):
         live(PATTERN, [row(1, v=1), row(2, v=1)], [row(3, v=9.5)], [row(4)])
 
 
