@@ -12,6 +12,7 @@ import pytest
 
 import ostinato as ost
 from ostinato.errors import DataError, OstinatoError
+from ostinato.rules.incremental.schema_evolution import conform_rows
 from ostinato.rules.program import RuleProgram
 from ostinato.spark.failures import describe_failure
 from ostinato.spark.rules.explain import explain_rules
@@ -65,6 +66,25 @@ def test_all_operators(spark: Any, tmp_path: Path) -> None:
     run(feed, rules, buckets=2)
     run(feed.add(second, END), rules, buckets=2)
     assert shown(found(feed)) == shown(rules.detect(EVENTS))
+
+
+def test_columns_that_come_and_widen(spark: Any, tmp_path: Path) -> None:
+    """As if all rows had had the columns of the last run; a column that rules read does not go."""
+    rules = ost.rules("\n".join(PROGRAMS[name] for name in ("joins", "nested")))
+    narrow = {"v": pa.int32(), "w": pa.float32(), "at": pa.struct({"x": pa.int16()} | {"y": pa.float32()})}
+    before = pa.schema([(name, narrow.get(name, SCHEMA.field(name).type)) for name in SCHEMA.names])
+    after = SCHEMA.append(pa.field("extra", pa.string())).append(pa.field("more", pa.int64()))
+    first, later = cut(EVENTS, [47])
+    first = conform_rows(first, before)
+    feed = Feed(spark, tmp_path, before).add(first)
+    run(feed, rules, buckets=2)
+    feed.add(later, END)
+    feed.schema = after
+    answer = rules.detect(feed.frame(), buckets=2)
+    feed.write(answer)
+    whole = pa.concat_tables([conform_rows(rows, after) for rows in (first, later)])
+    found = spark.read.schema(answer.schema).parquet(str(feed.sink)).toArrow()
+    assert shown(found) == shown(rules.detect(whole))
 
 
 @pytest.mark.usefixtures("two_parts")

@@ -13,6 +13,7 @@ from ostinato.core.events import to_arrow
 from ostinato.core.frames import TableLike
 from ostinato.core.options import bad_option
 from ostinato.core.snapshot_format import RULES, Snapshot
+from ostinato.core.stream_schema import check_wider
 from ostinato.core.user_functions import FunctionLike, UserFunction, read_functions
 from ostinato.errors import DataError, Message, Option, OstinatoError
 from ostinato.rules.algebra.time_relations import SECOND
@@ -137,6 +138,22 @@ class RuleEngine(LiveStream):
         """
         self._check_open()
         self._exchange(self._deployments.without(name))
+
+    def widen(self, schema: pa.Schema) -> None:
+        """Go on with the columns of a schema, as if they had been there from the beginning: some may be new, or wider
+        than those of before.
+
+        Parameters
+        ----------
+        schema
+            The columns of all further batches.
+        """
+        self._check_open()
+        if self._binding is None or self._seen.equals(schema):
+            return
+        check_wider(self._seen, schema)
+        known = self._binding
+        self._bind(StreamBinding.of(self._unbound, schema, final=known.final, assuming=known.assuming))
 
     def _exchange(self, deployments: Deployments, *, whole: bool = False) -> None:
         """Go on with these programs, each point with what it has. `whole`: in a state of its own."""

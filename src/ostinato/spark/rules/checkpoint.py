@@ -3,24 +3,45 @@ engine, and what the checkpoint was started with."""
 
 from __future__ import annotations
 
+import json
 import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ostinato.core.snapshot_format import Snapshot
+from ostinato.errors import DataError
+from ostinato.spark.checkpoint_header import schema_text
 
 _LAYOUT = 2  # since many rules share a unit
 
 
-def checkpoint_header(buckets: int, text: str, output: object, *, late: bool) -> dict[str, Any]:
+def checkpoint_header(
+    buckets: int, text: str, output: object, schema: pa.Schema, reads: Sequence[str], *, late: bool
+) -> dict[str, Any]:
     """What a checkpoint must have been started with to go on from it, as plain data.
 
-    `late`: whether rows that come too late are given in a column of their own.
+    `schema` has the columns that come, and `reads` names those that rules read. `late`: whether rows that come too late
+    are given in a column of their own.
     """
-    rules = {"text": text, "language": "rules", "answer": str(output)}
-    return {"layout": _LAYOUT, "buckets": buckets, "late": late, "queries": {"rules": rules}}
+    rules = {"text": text, "language": "rules", "answer": str(output), "columns": list(reads)}
+    header = {"layout": _LAYOUT, "buckets": buckets, "late": late, "queries": {"rules": rules}}
+    return header | {"schema": schema_text(schema)}
+
+
+def check_keys(before: bytes | None, now: Mapping[str, Any]) -> None:
+    """Raises DataError where a column that came lets the same rules split the stream otherwise."""
+    kept = json.loads(before) if before is not None else {}
+    if "keys" not in kept or kept["queries"]["rules"]["text"] != now["queries"]["rules"]["text"]:
+        return
+    if kept["keys"] != now["keys"]:
+        raise DataError(
+            "the rules split the stream by other columns than when the checkpoint was begun",
+            fix="leave out the new columns, or start with a new checkpointLocation",
+        )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from ostinato.rules.incremental.options import RuleOptions
 from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import check_header
 from ostinato.spark.packing import LATE, ROWS, pack
-from ostinato.spark.rules.checkpoint import SavedEngine, checkpoint_header
+from ostinato.spark.rules.checkpoint import SavedEngine, check_keys, checkpoint_header
 from ostinato.spark.rules.placement import conform_answer
 from ostinato.spark.rules.task import without_row
 from ostinato.spark.stateful_step import StatefulStep, Wake
@@ -47,16 +47,19 @@ class RuleStreaming:
     options: RuleOptions
     schema: pa.Schema
     output: pa.Schema
+    reads: tuple[str, ...]  # the columns that rules read
     buckets: Buckets
     delay: int | None = None  # of the watermark; see StatefulStep
     carried: bool = False  # whether rows come from another stateful step, and are not late at its watermark
     given: tuple[Mapping[str, pa.Table], ...] = ()  # rows of tables beside the stream, for each unit
+    keys: tuple[Mapping[str, tuple[str, ...]], ...] = ()  # of each unit, by label
 
     def engine(self, unit: int, bucket: int, saved: bytes | None) -> RuleEngine:
         options = replace(self.options, on_late="raise" if self.options.on_late == "raise" else "count")
         if saved is not None:
             engine = _engines.pop(_digest(saved), None) or RuleEngine.restore(saved)
             engine.options = replace(engine.options, on_late=options.on_late)
+            engine.widen(self.schema)
             return engine
         from ostinato.rules.program import RuleProgram
 
@@ -85,7 +88,10 @@ class RuleDetector(StatefulStep):
     def check_header(self, before: bytes | None) -> bytes:
         streaming = self.streaming
         late = streaming.options.on_late == "collect"
-        header = checkpoint_header(streaming.buckets.count(), streaming.text, streaming.output, late=late)
+        columns = streaming.schema, streaming.reads
+        header = checkpoint_header(streaming.buckets.count(), streaming.text, streaming.output, *columns, late=late)
+        header["keys"] = [{label: list(names) for label, names in sorted(keys.items())} for keys in streaming.keys]
+        check_keys(before, header)
         return check_header(before, header)
 
     def step(self, part: str, rows: pa.Table, wake: Wake) -> Iterator[pd.DataFrame]:

@@ -15,6 +15,7 @@ from ostinato.rules.algebra.partition import RuleUnit
 from ostinato.rules.incremental.options import RuleOptions
 from ostinato.rules.runtime.bound_program import BoundProgram
 from ostinato.rules.runtime.ingest import LABEL
+from ostinato.rules.runtime.required_columns import RequiredColumns
 from ostinato.spark.buckets import Buckets
 from ostinato.spark.checkpoint_header import HEADER
 from ostinato.spark.columns import arrow_schema, column, spark_type
@@ -75,7 +76,11 @@ def detect_stream(
         output = output.append(pa.field(LATE, pa.struct(list(schema))))
     texts = [unit_program(program, unit, options.columns, schema).text for unit in units]
     given = tuple(_given_rows(unit, bound, tables) for unit in units)
-    streaming = RuleStreaming(program.text, tuple(texts), options, schema, output, buckets, behind, carried, given)
+    reads = tuple(name for name in RequiredColumns.of(bound.sql.plan).shapes if name in schema.names)
+    streaming = RuleStreaming(
+        program.text, tuple(texts), options, schema, output, reads, buckets, behind, carried, given,
+        tuple(unit.keys for unit in units),
+    )  # fmt: skip
     found = (
         map_in_arrow(frame, pack, PACKED)
         .groupBy(SPLIT, BUCKET)

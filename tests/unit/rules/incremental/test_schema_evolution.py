@@ -13,6 +13,7 @@ import pytest
 import ostinato
 from ostinato.errors import DataError, QueryError
 from ostinato.rules.incremental.engine import RuleEngine
+from ostinato.rules.incremental.schema_evolution import conform_rows
 
 pytestmark = pytest.mark.filterwarnings("ignore:no event has had")
 
@@ -319,3 +320,27 @@ def test_numbers_that_no_rule_reads_may_be_of_any_size(kind: pa.DataType) -> Non
     wanted = ostinato.rules(text).detect(table).to_pylist()
     assert len(wanted) == len(rows)
     assert values(live(text, table[:3], table[3:])) == values(wanted)
+
+
+def test_columns_that_are_known_from_the_start_may_be_wider_after_a_restart() -> None:
+    """What waits and what is kept goes on in them."""
+    text = """DETECT d { k { var K }, v { var V } }
+              ON and { event i: a {{ k {{ var K }}, v {{ var V }} }}, event j: b {{ k {{ var K }} }} }
+              where { {i, j} within 10 sec } END"""
+    narrow = pa.schema({"type": pa.string(), "ts": pa.int64(), "k": pa.int32(), "v": pa.float32()})
+    wide = pa.schema({"new": pa.string(), **{name: narrow.field(name).type for name in ("type", "ts")}})
+    wide = wide.append(pa.field("k", pa.int64())).append(pa.field("v", pa.float64()))
+    first = pa.Table.from_pylist([{"type": "a", "ts": 1, "k": 7, "v": 0.5}, {"type": "b", "ts": 3, "k": 8}], narrow)
+    later = [{"type": "b", "ts": 4, "k": 7}, {"type": "a", "ts": 5, "k": 2**40, "v": 0.1, "new": "x"}]
+    later += [{"type": "b", "ts": 6, "k": 2**40}, {"type": "a", "ts": 7, "k": 8, "v": 1e300}]
+    rules = ostinato.rules(text)
+    engine = rules.engine(schema=narrow)
+    found = engine.push(first).to_pylist()
+    engine = type(engine).restore(engine.snapshot())
+    engine.widen(wide)
+    found += engine.push(pa.Table.from_pylist(later, wide)).to_pylist() + engine.flush().to_pylist()
+    whole = pa.concat_tables([conform_rows(first, wide), pa.Table.from_pylist(later, wide)])
+    assert sorted(map(repr, found)) == sorted(map(repr, rules.detect(whole).to_pylist()))
+    assert len(found) == 3
+    with pytest.raises(DataError, match="`k` was int64 in the state to go on from, now it is string"):
+        rules.engine(schema=wide).widen(wide.set(3, pa.field("k", pa.string())))

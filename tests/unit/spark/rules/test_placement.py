@@ -104,7 +104,9 @@ class Stream:
         if options.get("on_late") == "collect":
             output = output.append(pa.field("late", pa.struct(list(schema))))
         told = RuleOptions(COLUMNS, None, **options)
-        self.streaming = RuleStreaming(rules.text, texts, told, schema, output, Buckets(3), lateness if known else None)
+        self.streaming = RuleStreaming(
+            rules.text, texts, told, schema, output, (), Buckets(3), lateness if known else None
+        )
         self.stores: dict[tuple[str, int], Store] = {}
         self.latest: datetime | None = None
         self.found: list[pa.Table] = []
