@@ -79,7 +79,7 @@ class Search(Rows):
     float_bits = ViewField[Int64](np.int64, float_frames, "the same as bits")
     members = Field[UInt8](np.uint8, 2, "by set of variables and variable: whether it is in the set")
     variables = Field[Int64](np.int64, 1, "by state: the variable of its row")
-    steps = Field[Int64](np.int64, 2, "the programs of all variables: operator and arguments; see programs.py")
+    steps = Field[Int64](np.int64, 2, "the programs of all variables: operator, arguments, next tests; see programs.py")
     programs = Field[Int64](np.int64, 1, "where the program of each variable ends, from 0 on")
     places = Field[Int64](np.int64, 2, "the rows that programs read; see SET and so on")
     totals = Field[Int64](np.int64, 2, "the aggregates that programs read; see TOTAL_SET and so on")

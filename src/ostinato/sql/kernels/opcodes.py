@@ -57,5 +57,14 @@ MASK = (1 << PACKED) - 1
     REQUIRE,
     CALL_FUNCTION,
     ASK_ENGINE,
-) = range(50)
+    TEST_ROWS,
+    TEST_FLOAT_ROWS,
+    TEST_NULL,
+    TEST_NOT_NULL,
+    TEST_FLOAT_NULL,
+    TEST_NOT_FLOAT_NULL,
+    TEST_TOTAL,
+    TEST_COUNT,
+) = range(58)
+PASSED, NOT_PASSED = -1, -2  # what comes after the last test
 LESS, EQUAL, GREATER = 1, 2, 4  # of COMPARE: which outcomes are true

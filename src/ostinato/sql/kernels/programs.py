@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.core.jit import subroutine
-from ostinato.core.jit.types import int64, struct_type, void
+from ostinato.core.jit.types import boolean, float64, int64, struct_type, void
 from ostinato.sql.kernels.function_values import find_value
 from ostinato.sql.kernels.layout import (
     ANSWER,
@@ -73,6 +73,7 @@ from ostinato.sql.kernels.opcodes import (
     NOT,
     OR,
     PACKED,
+    PASSED,
     POWER,
     PREFER,
     PREFER_FLOATS,
@@ -85,6 +86,13 @@ from ostinato.sql.kernels.opcodes import (
     SQUARE_ROOT,
     SUBTRACT,
     SUBTRACT_FLOATS,
+    TEST_COUNT,
+    TEST_FLOAT_NULL,
+    TEST_FLOAT_ROWS,
+    TEST_NOT_FLOAT_NULL,
+    TEST_NOT_NULL,
+    TEST_NULL,
+    TEST_ROWS,
     TO_FLOAT,
     TO_SINGLE,
 )
@@ -112,13 +120,19 @@ def order(left: int, right: int) -> int:
     return LESS if left < right else GREATER if left > right else EQUAL
 
 
+@subroutine(int64(float64, float64))
+def order_of_floats(left: float, right: float) -> int:
+    """NaN is equal to itself and greater than all others."""
+    if left < right:
+        return LESS
+    if left > right:
+        return GREATER
+    return EQUAL if left == right else order(int(np.isnan(left)), int(np.isnan(right)))
+
+
 @subroutine(int64(SEARCH, int64))
 def order_floats(search: Search, top: int) -> int:
-    """NaN is equal to itself and greater than all others."""
-    left, right = search.float_stack[top], search.float_stack[top + 1]
-    if np.isnan(left) or np.isnan(right):
-        return order(int(np.isnan(left)), int(np.isnan(right)))
-    return LESS if left < right else GREATER if left > right else EQUAL
+    return order_of_floats(search.float_stack[top], search.float_stack[top + 1])
 
 
 @subroutine(void(SEARCH, int64, int64, int64, int64))
@@ -269,12 +283,43 @@ def _compare_rows(search: Search, op: int, top: int, columns: int, rows: int) ->
         outcome = order(search.ints[one, left], search.ints[other, right])
     else:
         null = search.float_nulls[one, left] | search.float_nulls[other, right]
-        a, b = search.floats[one, left], search.floats[other, right]
-        outcome = LESS if a < b else GREATER if a > b else EQUAL
-        if np.isnan(a) or np.isnan(b):
-            outcome = order(int(np.isnan(a)), int(np.isnan(b)))
+        outcome = order_of_floats(search.floats[one, left], search.floats[other, right])
     search.stack[top, KIND] = NULL if null else THERE
     search.stack[top, WHOLE] = np.int64(outcome & outcomes != 0)
+
+
+@subroutine(boolean(SEARCH, int64, int64, int64, int64, int64))
+def _passes(search: Search, first: int, partition: int, start: int, depth: int, base: int) -> bool:
+    """Whether the tests from a step on lead to the end where all that is asked is TRUE."""
+    steps = search.steps
+    step = first
+    while True:
+        op, a, b = steps[step, 0], steps[step, 1], steps[step, 2]
+        passed = False
+        if op <= TEST_FLOAT_ROWS:
+            one, other, outcomes = a & MASK, a >> PACKED & MASK, a >> 2 * PACKED
+            left = _row_at(search, (b & MASK) - 1, partition, start, depth, base)
+            right = _row_at(search, (b >> PACKED) - 1, partition, start, depth, base)
+            if op == TEST_ROWS:
+                if search.int_nulls[one, left] | search.int_nulls[other, right] == 0:
+                    passed = order(search.ints[one, left], search.ints[other, right]) & outcomes != 0
+            elif search.float_nulls[one, left] | search.float_nulls[other, right] == 0:
+                passed = order_of_floats(search.floats[one, left], search.floats[other, right]) & outcomes != 0
+        elif op <= TEST_NOT_FLOAT_NULL:
+            row = _row_at(search, b, partition, start, depth, base)
+            null = search.int_nulls[a, row] if op <= TEST_NOT_NULL else search.float_nulls[a, row]
+            passed = (null != 0) == (op in (TEST_NULL, TEST_FLOAT_NULL))
+        else:
+            at = FRAME_WORDS + 2 * search.members.shape[0] + (a & MASK)
+            count = search.frames[base + depth, at]
+            if op == TEST_COUNT:
+                passed = order(count, b) & a >> PACKED != 0
+            elif count > 0:
+                passed = order(search.frames[base + depth, at + search.totals.shape[0]], b) & a >> PACKED != 0
+        then = steps[step, 3] if passed else steps[step, 4]
+        if then < 0:
+            return then == PASSED
+        step = first + then
 
 
 @subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
@@ -283,7 +328,10 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
     CALL or BAD_VALUE, which are no answers."""
     steps, stack, floats = search.steps, search.stack, search.float_stack
     top = -1
-    for step in range(search.programs[variable], search.programs[variable + 1]):
+    first = search.programs[variable]
+    if first < search.programs[variable + 1] and steps[first, 0] >= TEST_ROWS:
+        return YES if _passes(search, first, partition, start, depth, base) else NO
+    for step in range(first, search.programs[variable + 1]):
         op, a, b = steps[step, 0], steps[step, 1], steps[step, 2]
         if op <= LOAD_FLOAT:
             top += 1

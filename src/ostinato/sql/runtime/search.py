@@ -40,6 +40,7 @@ from ostinato.sql.kernels.layout import (
 from ostinato.sql.kernels.search import search_rows
 from ostinato.sql.limits import SqlLimits
 from ostinato.sql.runtime.conditions import Conditions
+from ostinato.sql.runtime.decisions import tests_of
 from ostinato.sql.runtime.errors import blame
 from ostinato.sql.runtime.find import automaton_fields, new_state, reach_all, settle
 from ostinato.sql.runtime.function_values import FunctionValues, call_fields
@@ -66,12 +67,13 @@ def texts_of(conditions: Conditions, automaton: Automaton) -> set[str]:
 def program_fields(conditions: Conditions, automaton: Automaton, columns: Columns) -> dict[str, Any]:
     """The programs of a clause and what they read, as arrays."""
     registers = conditions.registers
-    steps: list[tuple[int, int, int]] = []
+    steps: list[tuple[int, int, int, int, int]] = []
     programs = [0]
     deepest = 1
     of_variables = [conditions.steps.get(variable, []) for variable in range(len(automaton.variables))]
     for own in (*of_variables, *conditions.by_place):
-        steps += [(op, columns.texts[a.value] if isinstance(a, Text) else a, b) for op, a, b in own]
+        read = [(op, columns.texts[a.value] if isinstance(a, Text) else a, b) for op, a, b in own]
+        steps += tests_of(read) or [(*each, 0, 0) for each in read]
         programs.append(len(steps))
         deepest = max(deepest, len(own))
     edges = [automaton.edges[first:last] for first, last in zip(automaton.ends, automaton.ends[1:], strict=False)]
@@ -82,7 +84,7 @@ def program_fields(conditions: Conditions, automaton: Automaton, columns: Column
     return {
         "members": np.array(members, np.uint8).reshape(len(members), width),
         "variables": automaton.variable,
-        "steps": np.array(steps, np.int64).reshape(-1, 3),
+        "steps": np.array(steps, np.int64).reshape(-1, 5),
         "programs": np.array(programs, np.int64),
         "places": np.array(registers.places, np.int64).reshape(-1, 4),
         "totals": np.array(registers.totals, np.int64).reshape(-1, 4),
