@@ -9,7 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ostinato.core.jit import subroutine
-from ostinato.core.jit.types import boolean, float64, int64, struct_type, void
+from ostinato.core.jit.types import int64, struct_type, void
+from ostinato.sql.kernels.decisions import find_place, order, order_of_floats, passes, row_at
 from ostinato.sql.kernels.function_values import find_value
 from ostinato.sql.kernels.layout import (
     ANSWER,
@@ -21,13 +22,9 @@ from ostinato.sql.kernels.layout import (
     CALL_OPERANDS,
     FOUND,
     FRAME_WORDS,
-    FROM_FIRST,
-    INWARDS,
     NO,
     NULL,
     OF_FLOATS,
-    ONWARDS,
-    SET,
     STATE,
     THERE,
     TOP,
@@ -56,9 +53,7 @@ from ostinato.sql.kernels.opcodes import (
     DIVIDE_FLOATS,
     EQUAL,
     FLOOR,
-    GREATER,
     IS_NULL,
-    LESS,
     LOAD_COUNT,
     LOAD_FLOAT,
     LOAD_INT,
@@ -73,7 +68,6 @@ from ostinato.sql.kernels.opcodes import (
     NOT,
     OR,
     PACKED,
-    PASSED,
     POWER,
     PREFER,
     PREFER_FLOATS,
@@ -86,12 +80,6 @@ from ostinato.sql.kernels.opcodes import (
     SQUARE_ROOT,
     SUBTRACT,
     SUBTRACT_FLOATS,
-    TEST_COUNT,
-    TEST_FLOAT_NULL,
-    TEST_FLOAT_ROWS,
-    TEST_NOT_FLOAT_NULL,
-    TEST_NOT_NULL,
-    TEST_NULL,
     TEST_ROWS,
     TO_FLOAT,
     TO_SINGLE,
@@ -99,35 +87,6 @@ from ostinato.sql.kernels.opcodes import (
 
 SEARCH = struct_type(Search)
 KIND, WHOLE = range(2)  # columns of the stack
-
-
-@subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
-def find_place(search: Search, place: int, partition: int, start: int, depth: int, base: int) -> int:
-    """The row that a place of a program is, in a match of so many rows; -1 where there is none."""
-    chosen, inwards = search.places[place, SET], search.places[place, INWARDS]
-    known = depth if chosen < 0 else search.frames[base + depth, FRAME_WORDS + chosen]
-    if inwards >= known:
-        return -1
-    at = inwards if search.places[place, FROM_FIRST] else known - 1 - inwards
-    if chosen >= 0:
-        at = search.frames[base + at, FRAME_WORDS + search.members.shape[0] + chosen]
-    row = start + at + search.places[place, ONWARDS]
-    return row if search.firsts[partition] <= row < search.lasts[partition] else -1
-
-
-@subroutine(int64(int64, int64))
-def order(left: int, right: int) -> int:
-    return LESS if left < right else GREATER if left > right else EQUAL
-
-
-@subroutine(int64(float64, float64))
-def order_of_floats(left: float, right: float) -> int:
-    """NaN is equal to itself and greater than all others."""
-    if left < right:
-        return LESS
-    if left > right:
-        return GREATER
-    return EQUAL if left == right else order(int(np.isnan(left)), int(np.isnan(right)))
 
 
 @subroutine(int64(SEARCH, int64))
@@ -266,13 +225,6 @@ def _load_total(search: Search, op: int, total: int, frame_top: int) -> None:
         search.float_stack[top] = value / np.float64(count)
 
 
-@subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
-def _row_at(search: Search, place: int, partition: int, start: int, depth: int, base: int) -> int:
-    """The row that is read at a place, or the one that stands for no row."""
-    row = start + depth - 1 if place < 0 else find_place(search, place, partition, start, depth, base)
-    return row if row >= 0 else search.ints.shape[1] - 1
-
-
 @subroutine(void(SEARCH, int64, int64, int64, int64))
 def _compare_rows(search: Search, op: int, top: int, columns: int, rows: int) -> None:
     """Compare the values of two columns, each at a row of its own."""
@@ -288,40 +240,6 @@ def _compare_rows(search: Search, op: int, top: int, columns: int, rows: int) ->
     search.stack[top, WHOLE] = np.int64(outcome & outcomes != 0)
 
 
-@subroutine(boolean(SEARCH, int64, int64, int64, int64, int64))
-def _passes(search: Search, first: int, partition: int, start: int, depth: int, base: int) -> bool:
-    """Whether the tests from a step on lead to the end where all that is asked is TRUE."""
-    steps = search.steps
-    step = first
-    while True:
-        op, a, b = steps[step, 0], steps[step, 1], steps[step, 2]
-        passed = False
-        if op <= TEST_FLOAT_ROWS:
-            one, other, outcomes = a & MASK, a >> PACKED & MASK, a >> 2 * PACKED
-            left = _row_at(search, (b & MASK) - 1, partition, start, depth, base)
-            right = _row_at(search, (b >> PACKED) - 1, partition, start, depth, base)
-            if op == TEST_ROWS:
-                if search.int_nulls[one, left] | search.int_nulls[other, right] == 0:
-                    passed = order(search.ints[one, left], search.ints[other, right]) & outcomes != 0
-            elif search.float_nulls[one, left] | search.float_nulls[other, right] == 0:
-                passed = order_of_floats(search.floats[one, left], search.floats[other, right]) & outcomes != 0
-        elif op <= TEST_NOT_FLOAT_NULL:
-            row = _row_at(search, b, partition, start, depth, base)
-            null = search.int_nulls[a, row] if op <= TEST_NOT_NULL else search.float_nulls[a, row]
-            passed = (null != 0) == (op in (TEST_NULL, TEST_FLOAT_NULL))
-        else:
-            at = FRAME_WORDS + 2 * search.members.shape[0] + (a & MASK)
-            count = search.frames[base + depth, at]
-            if op == TEST_COUNT:
-                passed = order(count, b) & a >> PACKED != 0
-            elif count > 0:
-                passed = order(search.frames[base + depth, at + search.totals.shape[0]], b) & a >> PACKED != 0
-        then = steps[step, 3] if passed else steps[step, 4]
-        if then < 0:
-            return then == PASSED
-        step = first + then
-
-
 @subroutine(int64(SEARCH, int64, int64, int64, int64, int64))
 def holds(search: Search, variable: int, partition: int, start: int, depth: int, base: int) -> int:
     """Whether the condition of a variable is TRUE for the last row of a match of so many rows: NO or YES, or ASK,
@@ -330,12 +248,12 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
     top = -1
     first = search.programs[variable]
     if first < search.programs[variable + 1] and steps[first, 0] >= TEST_ROWS:
-        return YES if _passes(search, first, partition, start, depth, base) else NO
+        return YES if passes(search, first, partition, start, depth, base) else NO
     for step in range(first, search.programs[variable + 1]):
         op, a, b = steps[step, 0], steps[step, 1], steps[step, 2]
         if op <= LOAD_FLOAT:
             top += 1
-            row = _row_at(search, b, partition, start, depth, base)
+            row = row_at(search, b, partition, start, depth, base)
             if op == LOAD_INT:
                 stack[top, KIND] = NULL if search.int_nulls[a, row] else THERE
                 stack[top, WHOLE] = search.ints[a, row]
@@ -344,8 +262,8 @@ def holds(search: Search, variable: int, partition: int, start: int, depth: int,
                 floats[top] = search.floats[a, row]
         elif op <= COMPARE_FLOAT_ROWS:
             top += 1
-            left = _row_at(search, (b & MASK) - 1, partition, start, depth, base)
-            right = _row_at(search, (b >> PACKED) - 1, partition, start, depth, base)
+            left = row_at(search, (b & MASK) - 1, partition, start, depth, base)
+            right = row_at(search, (b >> PACKED) - 1, partition, start, depth, base)
             _compare_rows(search, op, top, a, left << 32 | right)
         elif op == CONSTANT_INT:
             top += 1
