@@ -211,6 +211,16 @@ def test_a_label_that_no_event_has_is_pointed_out(folder: Path) -> None:
         assert "no event has the label `smokes`; did you mean `smoke`?" in result.stderr
 
 
+def test_events_without_a_label_are_pointed_out(folder: Path) -> None:
+    write("events.jsonl", [{"ts": 1, "type": None, "area": "a"}, {"ts": 2, "type": "smoke", "area": "b"}])
+    lines = Path("events.jsonl").read_bytes()
+    for given in (["-i", "events.jsonl"], ["-i", "events.jsonl", "--sort"], ["-i", "-"]):
+        told = CliRunner().invoke(make_app(), ["rules", "-q", SMOKE, *given], input=lines)
+        assert told.exit_code == 0, told.output
+        assert "note: an event has no label (NULL), so that no rule reads it" in told.stderr
+        assert "Warning" not in told.stderr
+
+
 def test_files_of_nothing(folder: Path) -> None:
     Path("empty.jsonl").write_text("", encoding="utf-8")
     for extra in ([], ["--sort"]):

@@ -586,6 +586,7 @@ def test_labels_that_never_occur_are_told() -> None:
         ([ROW], {"begin": "ts"}, "a begin and an end"),
         ([{"type": "a", "begin": 1, "end": datetime(2026, 1, 1), "k": "x"}], {}, "both timestamps, or both numbers"),
         ([ROW | {"ts": 10**15}], {}, "beyond what times of rules can be"),
+        ([ROW | {"ts": -(2**63)}], {}, "beyond what times of rules can be"),
     ],
 )
 def test_events_that_cannot_be_read(rows: list[dict[str, Any]], options: dict[str, Any], told: str) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -71,7 +72,9 @@ class RulesJob:
                 self._sort(reader, results, ran)
             else:
                 engine = self._engine(reader, lateness=lateness or 0, longest=longest)
-                self._stream(read_with_progress(reader), engine, results, ran, in_order=lateness is None)
+                self._stream(
+                    read_with_progress(reader), engine, results, ran, in_order=lateness is None, tell=ran.notes.append
+                )
         self._report(reader, ran)
         results.show()
 
@@ -80,16 +83,24 @@ class RulesJob:
         ran, reader = _RunSummary(time.perf_counter()), open_live(self.kinds, self.on_error, form)
         engine = self.program.engine(**self._options, lateness=lateness or 0, longest=longest)
         with Results(output, noun=NOUN, form=form) as results:
-            self._stream(reader, engine, results, ran, in_order=lateness is None)
+            self._stream(reader, engine, results, ran, in_order=lateness is None, tell=note)
         self._report(reader, ran)
 
     def _stream(
-        self, batches: Iterable[pa.Table], engine: RuleEngine, results: Results, ran: _RunSummary, *, in_order: bool
+        self,
+        batches: Iterable[pa.Table],
+        engine: RuleEngine,
+        results: Results,
+        ran: _RunSummary,
+        *,
+        in_order: bool,
+        tell: Callable[[str], None],
     ) -> None:
-        """Push events through an engine piece by piece; memory is bounded where the plan says so."""
+        """Push events through an engine piece by piece; memory is bounded where the plan says so. `tell` gets its
+        warnings as they come."""
         last, first_row, columns = NEVER, 0, None
         for batch in batches:
-            with name_files(self.files):
+            with name_files(self.files), _warnings(tell):
                 engine.push(batch.slice(0, 0))  # binds it to the columns
                 columns = engine.bound_program.columns
                 rows = self._usable(columns, batch, first_row, ran)
@@ -111,10 +122,8 @@ class RulesJob:
         table = load(reader)
         if self.on_error != "raise":
             table = self._usable(self._engine(reader).bound_program.columns, table, 0, ran)
-        with name_files(self.files), warnings.catch_warnings(record=True) as warned:
-            warnings.simplefilter("always")
+        with name_files(self.files), _warnings(ran.notes.append):
             results.add(ran.add(self.program.detect(table, **self._options)))
-        ran.notes += [str(warning.message) for warning in warned]
 
     def _usable(self, columns: IncomingColumns, rows: pa.Table, first_row: int, ran: _RunSummary) -> pa.Table:
         """The rows that are events; what is wrong with the others is reported at the end."""
@@ -160,6 +169,16 @@ class RulesJob:
             ran.notes.append("\n  ".join([f"{was} left out:", *shown]))
         for text in ran.notes:
             note(text)
+
+
+@contextmanager
+def _warnings(tell: Callable[[str], None]) -> Iterator[None]:
+    """Warnings about the events, as notes of the command line."""
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in warned:
+        tell(str(warning.message))
 
 
 @dataclass

@@ -23,7 +23,7 @@ from ostinato.rules.incremental.migrate_state import adopt_points
 from ostinato.rules.incremental.options import RuleOptions, RuleStatistics
 from ostinato.rules.incremental.periodic import ENDED
 from ostinato.rules.incremental.saved_state import load_state, save_state
-from ostinato.rules.incremental.schema_evolution import conform_rows
+from ostinato.rules.incremental.schema_evolution import conform_rows, widen_schema
 from ostinato.rules.incremental.stream_binding import StreamBinding
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.syntax.nodes import BUILT_IN
@@ -118,10 +118,11 @@ class RuleEngine(LiveStream):
             raise bad_option("name", name, "a text, such as 'fraud'")
         deployments = self._deployments.with_part(name, text)
         before = self._deployments, self._unbound, self._binding, self.__dict__.get("_steps")
-        self._exchange(deployments, whole=history is not None)
-        if history is not None:
+        past = None if history is None else self._past_rows(history)
+        self._exchange(deployments, past=past)
+        if past is not None:
             try:
-                self._read_history(history, max(deployments.since().values()))
+                self._read_history(past, max(deployments.since().values()))
             except BaseException:
                 self._deployments, self._unbound, self._binding = before[:3]
                 if self._binding is not None and before[3] is not None:
@@ -155,16 +156,17 @@ class RuleEngine(LiveStream):
         known = self._binding
         self._bind(StreamBinding.of(self._unbound, schema, final=known.final, assuming=known.assuming))
 
-    def _exchange(self, deployments: Deployments, *, whole: bool = False) -> None:
-        """Go on with these programs, each point with what it has. `whole`: in a state of its own."""
+    def _exchange(self, deployments: Deployments, *, past: pa.Table | None = None) -> None:
+        """Go on with these programs, each point with what it has. `past` events, in a state that can hold them."""
         known = self._binding
         if known is None:
             self._unbound, self._deployments = self._unbound.changed(deployments), deployments
             return
         unbound = replace(known.unbound, deployments=deployments, known=None)
-        changed = None if whole or self._steps.live.is_worn else known.changed(unbound)
+        changed = None if past is not None or self._steps.live.is_worn else known.changed(unbound)
         if changed is None:
-            self._bind(StreamBinding.of(unbound, known.seen, final=known.final, assuming=known.assuming))
+            seen = known.seen if past is None else known.for_rows(past.schema).seen
+            self._bind(StreamBinding.of(unbound, seen, final=known.final, assuming=known.assuming))
         else:
             binding, parts = changed
             gone, _ = deployments.changes(self._deployments)
@@ -173,15 +175,26 @@ class RuleEngine(LiveStream):
             unbound = binding.unbound
         self._unbound, self._deployments = unbound, deployments
 
-    def _read_history(self, history: Any, since: int) -> None:
-        """Let the points of a deployment have what they would have, had it read these events."""
+    def _past_rows(self, history: Any) -> pa.Table:
+        """Events of the past in the columns of the stream, of which they may lack some that other rules read."""
         if self._binding is None:
             reason = "no events were pushed yet, so that there is no past"
             raise DataError(reason, fix=Message("push it first, or leave ", Option("history"), " out"))
+        rows = to_arrow(history)
+        wide = widen_schema(self._seen, rows.schema)
+        if not self._binding.assuming:  # tables that come later need no columns beside those of the stream
+            wide = pa.schema([field for field in wide if field.name in self._seen.names])
+            rows = rows.select([name for name in rows.column_names if name in wide.names])
+        return conform_rows(rows, wide)
+
+    def _read_history(self, rows: pa.Table, since: int) -> None:
+        """Let the points of a deployment have what they would have, had it read these events."""
+        assert self._binding is not None
         given = self._unbound.tables
         past = RuleEngine(self._deployments.program(), self._deployments.text, self.options, tables=given)
         past._unbound, past._deployments = self._unbound, self._deployments
-        past._take(to_arrow(history))
+        past._bind(StreamBinding.of(past._unbound, rows.schema, assuming=self._binding.assuming))
+        past._take(rows)
         last = past._steps.live.latest()
         if last is not None and last > self.now:
             reason = "the history has events that end after the engine's current time"

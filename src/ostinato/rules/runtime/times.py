@@ -114,8 +114,9 @@ class TimeColumns:
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())
         values = column.to_numpy()
-        if (np.abs(values) >= MAX_TICK / MICRO).any():
-            place = int(np.argmax(np.abs(values) >= MAX_TICK / MICRO))
+        beyond = (values >= MAX_TICK / MICRO) | (values <= -MAX_TICK / MICRO)  # the least integer has no absolute value
+        if beyond.any():
+            place = int(np.argmax(beyond))
             raise DataError(
                 f"`{name}` is {values[place]}, beyond what times of rules can be (they count seconds)",
                 row=first_row + place,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import ostinato
@@ -53,6 +54,18 @@ def test_new_rules_can_start_from_history() -> None:
     assert sorted(given) == [("pair", 1, 4), ("pair", 3, 5), ("second", 1, 4), ("second", 3, 5)]
     with pytest.raises(OstinatoError, match="flushed"):
         engine.deploy("again", SECOND)
+
+
+@pytest.mark.parametrize("dicts", [True, False])
+def test_a_history_need_not_have_what_other_rules_read(dicts: bool) -> None:
+    def rows(*given: dict[str, Any]) -> Any:
+        return list(given) if dicts else pa.Table.from_pylist(list(given))
+
+    engine = ostinato.rules("DETECT other { v { var V } } ON event o: o {{ v {{ var V }} }} END").engine()
+    engine.push(rows({"type": "o", "ts": 5, "v": 1, "k": None}))
+    engine.deploy("pairs", PAIR, history=rows({"type": "a", "ts": 2, "k": "x"}, {"type": "b", "ts": 3, "k": "x"}))
+    given = found(engine.push(rows({"type": "b", "ts": 6, "v": None, "k": "x"})), engine.flush())
+    assert sorted(given) == [("other", 5, 5), ("pair", 2, 6)]
 
 
 def test_a_history_of_the_future_is_refused_and_nothing_changes() -> None:
