@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import pyarrow as pa
@@ -162,7 +162,7 @@ class RuleEngine(LiveStream):
         if known is None:
             self._unbound, self._deployments = self._unbound.changed(deployments), deployments
             return
-        unbound = replace(known.unbound, deployments=deployments, known=None)
+        unbound = known.unbound.unplanned(deployments)
         changed = None if past is not None or self._steps.live.is_worn else known.changed(unbound)
         if changed is None:
             seen = known.seen if past is None else known.for_rows(past.schema).seen

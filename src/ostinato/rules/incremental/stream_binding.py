@@ -26,13 +26,14 @@ from ostinato.rules.runtime.required_columns import RequiredColumns, empty_event
 @dataclass(frozen=True)
 class UnboundProgram:
     """What is deployed, and the options of a run that say how it is bound to columns. `known` is its plan, if there is
-    one."""
+    one, and `needs` what that reads."""
 
     deployments: Deployments
     columns: Mapping[str, str | None]
     longest: float
     known: RulePlan | None = None
     tables: Mapping[str, pa.Table] = field(default_factory=dict)  # rows that hold from before all events
+    needs: RequiredColumns | None = None
 
     @cached_property
     def plan(self) -> RulePlan:
@@ -47,7 +48,7 @@ class UnboundProgram:
     def changed(self, deployments: Deployments) -> UnboundProgram:
         """The same with other deployments. Only what is new is planned, where nothing else depends on it."""
         known: RulePlan | None = self.plan
-        after = replace(self, deployments=deployments, known=None)
+        after = self.unplanned(deployments)
         gone, new = deployments.changes(self.deployments)
         try:
             for since in gone:
@@ -61,9 +62,12 @@ class UnboundProgram:
         assert after.plan is not None
         return after
 
+    def unplanned(self, deployments: Deployments) -> UnboundProgram:
+        return replace(self, deployments=deployments, known=None, needs=None)
+
     @cached_property
     def required(self) -> RequiredColumns:
-        return RequiredColumns.of(self.plan, self.tables)
+        return self.needs or RequiredColumns.of(self.plan, self.tables)
 
     def without_events(self) -> pa.Schema:
         """The columns of a stream that has ended without any event."""
@@ -116,6 +120,17 @@ class StreamBinding:
         gone, new = unbound.deployments.changes(self.unbound.deployments)
         if 0 in gone:
             return None
+        needs: RequiredColumns | None = None
+
+        def columns(plan: RulePlan) -> IncomingColumns | None:
+            nonlocal needs
+            if not self.assuming:
+                return self.program.columns
+            if needs is None:
+                needs = RequiredColumns.of(bound.sql.plan, unbound.tables) if gone else self.unbound.required
+            needs = RequiredColumns.of(plan, unbound.tables, beside=needs)
+            return self._columns(needs)
+
         try:
             for since in gone:
                 less = bind_without(bound, since)
@@ -123,7 +138,7 @@ class StreamBinding:
                     return None
                 bound = less
             for part in new:
-                more = bind_beside(bound, unbound.deployments.program_of(part), part.since, self._columns)
+                more = bind_beside(bound, unbound.deployments.program_of(part), part.since, columns)
                 if more is None:
                     return None
                 bound = more[0]
@@ -132,15 +147,14 @@ class StreamBinding:
             return None  # bound as a whole, it says what is wrong with all of it
         kinds = bound.columns.attributes.types
         schema = pa.schema([*self.schema, *((name, pa.null()) for name in kinds if name not in self.schema.names)])
-        return replace(self, unbound=replace(unbound, known=bound.sql.plan), schema=schema, program=bound), parts
+        unbound = replace(unbound, known=bound.sql.plan, needs=needs)
+        return replace(self, unbound=unbound, schema=schema, program=bound), parts
 
-    def _columns(self, plan: RulePlan) -> IncomingColumns | None:
-        """The columns that a plan reads: those that are there, and others that may come. None where that changes what
-        is there."""
+    def _columns(self, required: RequiredColumns) -> IncomingColumns | None:
+        """The columns that are there, and others that are required and may come. None where that changes what is
+        there."""
         columns = self.program.columns
-        if not self.assuming:
-            return columns
-        schema = RequiredColumns.of(plan, self.unbound.tables).complete_schema(self.schema)
+        schema = required.complete_schema(self.schema)
         known = columns.attributes.types
         new = {field.name: field.type for field in schema if field.name not in self.schema.names}
         if not all(map(pa.types.is_null, new.values())) or any(field not in schema for field in self.schema):

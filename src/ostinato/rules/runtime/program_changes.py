@@ -22,7 +22,7 @@ def bind_beside(
     bound: BoundProgram, program: Ruleset, since: int, columns_of: Callable[[RulePlan], IncomingColumns | None]
 ) -> tuple[BoundProgram, SqlProgram] | None:
     """The program with more rules, those of a deployment, and their own part of it; None where all of it has to be
-    bound anew. `columns_of` a plan are those of the program, or have some more.
+    bound anew. `columns_of` the plan of that part are those of the program, or have some more.
 
     Raises QueryError where the rules do not fit the columns, or the other rules.
     """
@@ -31,7 +31,7 @@ def bind_beside(
     if found is None:
         return None
     whole, part = found
-    columns = columns_of(whole)
+    columns = columns_of(part)
     if columns is None or columns.type is None:
         return None
     if columns.attributes != bound.columns.attributes and (

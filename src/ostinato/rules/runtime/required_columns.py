@@ -23,44 +23,47 @@ _ROLE_COLUMNS = (DEFAULT_TIME, BEGIN, END, DEFAULT_TYPE)
 class RequiredColumns:
     """`shapes`: the columns that rules read, as structs where they read something inside; values have no type yet.
     `needed`: pairs of a label and a column without which no event of that label matches. `recursive`: columns that
-    recursive rules both read and make; an incoming event may be the first to have them."""
+    recursive rules both read and make; an incoming event may be the first to have them. `derived`: what rules give the
+    events of each label."""
 
     shapes: Mapping[str, pa.DataType]
     needed: frozenset[tuple[str, str]]
     recursive: frozenset[str]
+    derived: Mapping[str, frozenset[str]]
 
     @classmethod
-    def of(cls, plan: RulePlan, given: Collection[str] = ()) -> RequiredColumns:
-        """`given` are tables whose rows say themselves which columns they have."""
-        shapes: dict[str, pa.DataType] = {}
-        needed: set[tuple[str, str]] = set()
+    def of(cls, plan: RulePlan, given: Collection[str] = (), beside: RequiredColumns | None = None) -> RequiredColumns:
+        """`given` are tables whose rows say themselves which columns they have. `beside`: what rules read that do not
+        read what the plan derives."""
+        known = beside or cls({}, frozenset(), frozenset(), {})
+        shapes, needed = dict(known.shapes), set(known.needed)
         made = [rule.head for group in plan.groups if group.recursive for rule in group.rules]
         recursive = {each.label for head in made for each in head.children if isinstance(each, n.Make)}
-        derived: dict[str, set[str]] = {}  # what rules give the events of each label
+        derived = dict(known.derived)
         for group in plan.groups:
             for rule in group.rules:
-                made_here = derived.setdefault(rule.head.label, set())
-                made_here |= {label for child in rule.head.children for label in _made_labels(child)}
+                made_here = {label for child in rule.head.children for label in _made_labels(child)}
+                derived[rule.head.label] = derived.get(rule.head.label, frozenset()) | made_here
         for definition in plan.query_plan.definitions:
             if not isinstance(node := definition.node, Match):
                 continue
             if isinstance(node.stream, CelStream):
                 names = required_names(node.stream.query, node.stream.language)
-                of_labels = [derived.get(label, set()) for label in node.stream.labels]
+                of_labels = [derived.get(label, frozenset()) for label in node.stream.labels]
                 names = {name for name in names if not of_labels or not all(name in each for each in of_labels)}
                 shapes |= {name: shapes.get(name, pa.null()) for name in sorted(names)}
             elif (name := stream_label(node.stream)) is not None:
                 if name in given and not isinstance(node.stream, str):
                     continue
-                known = derived.get(name, set())
+                made_of = derived.get(name, frozenset())
                 for child in (*node.term.children, *(() if node.key is None else node.key.children)):
                     for label, shape in _shapes(child):
-                        if label in known:
+                        if label in made_of:
                             continue
                         shapes[label] = _add_fields(shapes.get(label, pa.null()), shape)
                         if not isinstance(child, n.Optional | n.Desc | n.Without):
                             needed.add((name, label))
-        return cls(shapes, frozenset(needed), frozenset(recursive - {*_ROLE_COLUMNS}))
+        return cls(shapes, frozenset(needed), known.recursive | (recursive - {*_ROLE_COLUMNS}), derived)
 
     def complete_schema(self, schema: pa.Schema, *, recursive: bool = False) -> pa.Schema:
         """The columns, and all others that rules read; with `recursive`, also those that recursive rules make."""

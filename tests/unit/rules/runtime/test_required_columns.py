@@ -27,6 +27,16 @@ def test_cel_patterns_read_columns_too() -> None:
     assert required('event p: cel "SELECT a.v AS v WHERE A AS a FILTER a[w > 1]" {{ }}').shapes.keys() == {"v", "w"}
 
 
+def test_rules_beside_others_require_what_the_whole_does() -> None:
+    rules = "DETECT x { m { var K } } ON event i: a {{ k {{ var K }}, s {{ t {{ var T }} }} }} END "
+    more = "DETECT y { } ON event i: x {{ m {{ 1 }}, n {{ 2 }} }} END "
+    more += "DETECT y { } ON event i: a {{ s {{ u {{ }} }} }} END"
+    plans = [plan_program(parse(text)) for text in (rules, more, rules + more)]
+    known, whole = RequiredColumns.of(plans[0]), RequiredColumns.of(plans[2])
+    assert RequiredColumns.of(plans[1], beside=known) == whole
+    assert whole.needed == {("a", "k"), ("a", "s"), ("x", "n")}  # rules make the `m` of an `x`
+
+
 def test_columns_that_never_came_are_added() -> None:
     found = required("event i: a {{ k {{ var K }}, src {{ ip {{ 1 }} }} }}")
     seen = pa.schema({"ts": pa.int64(), "src": pa.struct({"port": pa.int64()})})
