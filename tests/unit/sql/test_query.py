@@ -44,6 +44,23 @@ def test_several_tables() -> None:
     assert raised.value.fix == 'give tables by name: query.detect({"ticks": …, "names": …})'
 
 
+def test_columns_of_types_that_duckdb_cannot_read_are_an_error() -> None:
+    wide = pa.table({"ts": [1], "price": pa.array([1], pa.decimal256(50, 2)), "sym": ["a"]})
+    with pytest.raises(ost.DataError, match="the table `ticks` has a column that DuckDB cannot read"):
+        ost.sql(VALLEYS).detect(wide)
+
+
+@pytest.mark.parametrize("name", ["#0", "#term1", "#label", "@0"])
+def test_names_that_expressions_have_inside_are_no_names_of_columns(name: str) -> None:
+    query = ost.sql(
+        f'SELECT * FROM t MATCH_RECOGNIZE (MEASURES count(*) AS n PATTERN (A B) DEFINE B AS "{name}" > A."{name}")'
+    )
+    for read in (query.detect, query.engine().push):
+        with pytest.raises(ost.DataError, match=f'MATCH_RECOGNIZE has uses of its own for the name "{name}"') as raised:
+            read(pa.table({name: [1, 2]}))
+        assert raised.value.fix is not None and "rename it" in raised.value.fix
+
+
 def test_types_of_the_answer() -> None:
     schema = ost.sql(VALLEYS.replace("SELECT sym, since, bottom", "SELECT *")).detect(TICKS).schema
     assert schema.names == ["sym", "since", "bottom"]

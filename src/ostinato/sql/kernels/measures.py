@@ -17,6 +17,7 @@ from ostinato.sql.kernels.layout import COUNT, LEAST, SUM
 
 _PATH = (view(uint16), view(int64), view(uint8))
 _OUTPUT = (view(int64), view(int64))
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 @kernel(void(*_PATH, *_OUTPUT, int64, int64, boolean, array(int64), array(int64)))
@@ -49,6 +50,12 @@ def navigate(
                 known += 1
             read += 1
         found[at] = -1 if skip >= known else own[skip] if from_first else own[known - 1 - skip]
+
+
+@subroutine()
+def sum_fits(total: Any, value: Any) -> Any:
+    """Whether a sum of two whole numbers fits. Asked before adding: compiled code takes it that no sum wraps around."""
+    return total <= _GREATEST - value if value >= 0 else total >= _LEAST - value
 
 
 @subroutine()
@@ -88,10 +95,9 @@ def _total(
                 if function != COUNT:
                     value = values[row]
                     if function == SUM:
-                        added = total + value
-                        if exact and (value >= 0) != (added >= total):
+                        if exact and not sum_fits(total, value):
                             return False
-                        total = added
+                        total += value
                     elif function == LEAST:
                         if count == 1 or value < total or np.isnan(total):
                             total = value

@@ -64,6 +64,7 @@ from ostinato.sql.kernels.layout import (
     VALUES,
     Search,
 )
+from ostinato.sql.kernels.measures import sum_fits
 from ostinato.sql.kernels.programs import holds
 from ostinato.sql.kernels.walk import is_alive
 
@@ -137,9 +138,10 @@ def _take_row(search: Search, state: int, row: int, place: int, frame: int) -> b
             elif not search.int_nulls[column, row]:
                 added = search.ints[column, row]
                 if function == SUM:
-                    if (added >= 0) != (whole + added >= whole):
+                    if sum_fits(whole, added):
+                        whole += added
+                    else:
                         fits = False
-                    whole += added
                 elif function != COUNT and (count == 0 or (added < whole if function == LEAST else added > whole)):
                     whole = added
                 count += 1

@@ -5,19 +5,21 @@ DuckDB binds each of them by itself, without running it, so that an error has it
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 import duckdb
 import pyarrow as pa
 
-from ostinato.errors import QueryError
+from ostinato.errors import DataError, QueryError
 from ostinato.sql.runtime.connect import fetch
 from ostinato.sql.runtime.errors import binding_error, quote
 from ostinato.sql.runtime.source import Source
 from ostinato.sql.syntax import nodes as n
 from ostinato.sql.syntax.columns import column_names
 
+_OWN_NAME = re.compile(r"#(\d+|(term|shift|match)\d+|label|number|group|there|nothing)|@\d+", re.IGNORECASE)
 # Types whose values are neither true nor false, nor become so by a cast.
 _NEVER_TRUE = ("DATE", "TIME", "INTERVAL", "STRUCT", "MAP", "UNION", "BLOB", "BIT", "UUID")
 
@@ -26,6 +28,7 @@ def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
     """Raise QueryError for the first expression that does not fit."""
     # What is wrong with the input is no fault of an expression.
     columns = _schema(source)
+    _check_own_names(columns.names)
     if source.joined:
         _check_ambiguous(match, columns, source, text)
     if _fits(match, source):
@@ -46,6 +49,14 @@ def bind(match: n.MatchRecognize, source: Source, text: str) -> None:
 
 def _schema(source: Source) -> pa.Schema:
     return fetch(source.connection, f"SELECT * FROM {source.text} LIMIT 0").schema
+
+
+def _check_own_names(columns: Sequence[str]) -> None:
+    """No column has a name that terms and programs have while they are computed."""
+    for name in columns:
+        if _OWN_NAME.fullmatch(name):
+            fix = f"rename it in a subquery: FROM (SELECT {quote(name)} AS other, … FROM ticks) MATCH_RECOGNIZE (…)"
+            raise DataError(f"MATCH_RECOGNIZE has uses of its own for the name {quote(name)}", fix=fix)
 
 
 def _columns(source: Source) -> list[str]:

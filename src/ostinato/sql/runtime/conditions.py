@@ -77,11 +77,10 @@ def compile_conditions(match: n.MatchRecognize, variables: tuple[str, ...], valu
 def _parts(condition: n.Sql) -> Iterator[tuple[exp.Expression | str, tuple[n.Term, ...]]]:
     """What must hold together, each with the terms that it names by number; the whole where it cannot be parsed."""
     terms = condition.terms
-    text = condition.render(lambda term: f'"#{terms.index(term)}"')
     try:
-        tree = sqlglot.parse_one(text, read="duckdb")
+        tree = sqlglot.parse_one(_with_names(condition), read="duckdb")
     except (sqlglot.errors.SqlglotError, RecursionError):
-        yield text, terms
+        yield condition.render(lambda term: f'"#{terms.index(term)}"'), terms
         return
     waiting: list[Any] = [tree]
     while waiting:
@@ -91,6 +90,19 @@ def _parts(condition: n.Sql) -> Iterator[tuple[exp.Expression | str, tuple[n.Ter
             waiting += [inner.expression, inner.this]
         else:
             yield node, terms
+
+
+def _with_names(condition: n.Sql) -> str:
+    """The text with a name for each term; in brackets before a field, or it would be read as the name of a table."""
+    terms, parts = condition.terms, condition.parts
+    texts = []
+    for part, after in zip(parts, (*parts[1:], ""), strict=True):
+        if isinstance(part, str):
+            texts.append(part)
+        else:
+            name = f'"#{terms.index(part)}"'
+            texts.append(f"({name})" if isinstance(after, str) and after.lstrip().startswith(".") else name)
+    return "".join(texts)
 
 
 def _add(

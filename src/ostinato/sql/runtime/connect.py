@@ -19,7 +19,11 @@ def connect(tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnectio
         for name, table in tables.items():
             if not table.num_columns:
                 raise DataError(f"the table `{name}` has no columns", fix="give a table that names its columns")
-            connection.register(name, table)
+            try:
+                connection.register(name, table)
+            except duckdb.NotImplementedException as error:
+                reason = f"the table `{name}` has a column that DuckDB cannot read: {str(error).splitlines()[0]}"
+                raise DataError(reason, fix="cast it to another type, or drop it") from None
         yield connection
 
 

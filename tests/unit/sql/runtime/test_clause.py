@@ -135,6 +135,31 @@ def test_a_value_out_of_range_is_an_error_where_the_condition_depends_on_it() ->
     assert rows(clause.format("ts > 0 OR"), table) == [(2,)]
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_of_measures_are_as_wide_as_those_of_duckdb(sign: int) -> None:
+    table = numbers(3, x=np.array([7, 7, 1]) * sign * 10**18)
+    measures = "ORDER BY ts MEASURES sum(x) AS s, avg(x) AS mean, count(*) AS n PATTERN (A+)"
+    assert rows(measures, table) == [(sign * 15 * 10**18, sign * 5e18, 3)]
+    running = rows(measures.replace(" PATTERN", " ALL ROWS PER MATCH PATTERN"), table)
+    assert [row[1] for row in running] == [sign * total * 10**18 for total in (7, 14, 15)]
+
+
+@pytest.mark.parametrize("condition", ["sum(A.x) > 0", "avg(A.x) > 0", "sum(A.x) < 0"])
+def test_a_running_sum_that_does_not_fit_is_an_error(condition: str) -> None:
+    table = numbers(3, x=np.array([7, 7, 1]) * (-1 if "<" in condition else 1) * 10**18)
+    with pytest.raises(DataError, match="the condition of A is out of range"):
+        rows(f"ORDER BY ts MEASURES COUNT(*) AS n PATTERN (A+) DEFINE A AS {condition}", table)
+
+
+@pytest.mark.parametrize(
+    "condition", ["v.a > X.v.a", "X.v.a < 2", "Y.v.b.c > FIRST(X.v).b.c", "v.a > X.v.a + 0 * PREV(v.a)"]
+)
+def test_fields_of_structs_are_read_at_other_rows(condition: str) -> None:
+    table = numbers(3, v=[{"a": a, "b": {"c": a}} for a in (1, 2, 0)])
+    clause = f"ORDER BY ts MEASURES COUNT(*) AS n PATTERN (X Y) DEFINE Y AS {condition}"
+    assert rows(clause, table) == [(2,)]
+
+
 def test_a_pattern_may_have_no_variables() -> None:
     assert rows("ORDER BY ts MEASURES COUNT(*) AS n PATTERN (^)", numbers(3)) == [(0,)]
     assert rows("ORDER BY ts MEASURES COUNT(*) AS n PATTERN ($)", numbers(3)) == []
