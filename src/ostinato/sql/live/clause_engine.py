@@ -129,11 +129,12 @@ class ClauseEngine:
         first = np.maximum(ready - bound.back, partitions["needed"][parts])
         bounds = np.concatenate([[0], np.cumsum(last - first)])
         table = self.kept.take(partitions.of_rows["row_ids"][stretches(first, last - first)])
-        evaluated = stretches(bounds[:-1] + ready - first, now_ready - ready)
+        # Also of rows that are not ready: rows before them may read their columns (NEXT(FIRST(A.x))).
+        evaluated = stretches(bounds[:-1] + ready - first, last - ready)
         remap = self.codes.evaluate(bound.ordered(table, bounds), evaluated)
         if remap is not None:
             self.step.renumber(remap)
-        self.step.write(stretches(ready, now_ready - ready))
+        self.step.write(stretches(ready, last - ready))
         partitions["ready"][parts] = now_ready
 
     def _show_matches(self, touched: Int64, found: Matches, closed: bool) -> Iterator[pa.Table]:

@@ -289,3 +289,20 @@ def test_rows_of_one_time_wait_for_each_other_where_more_keys_order_them() -> No
     found = [row for w in (None, 0, 3, 5) for row in engine.push({"ts": 1, "w": w}).to_pylist()]
     assert found == [] and engine.stats().waiting == 4
     assert engine.push({"ts": 2, "w": 0}).to_pylist() == [{"first": 5, "last": 3}, {"first": 0, "last": None}]
+
+
+@pytest.mark.parametrize(
+    "condition", ["sum(B.v + 0 * B.w) <> NEXT(FIRST(B.w))", "max(B.v) FILTER (WHERE B.w > 1) < NEXT(FIRST(B.w), 2)"]
+)
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_rows_ahead_are_read_where_conditions_compute_columns(condition: str, size: int) -> None:
+    query = ost.sql(
+        "SELECT * FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES FIRST(ts) AS since, count(*) AS n"
+        f" PATTERN (B+) DEFINE B AS {condition})"
+    )
+    table = pa.table({"ts": range(8), "v": [3, 0, 3, 1, 2, 0, 2, 1], "w": [2, 3, 3, 2, 5, 2, 4, 3]})
+    engine, found = query.engine(), []
+    for first in range(0, len(table), size):
+        found += engine.push(table.slice(first, size)).to_pylist()
+        engine = ost.SqlEngine.restore(engine.snapshot())
+    assert found + engine.flush().to_pylist() == query.detect(table).to_pylist()
