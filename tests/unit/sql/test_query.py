@@ -61,6 +61,36 @@ def test_names_that_expressions_have_inside_are_no_names_of_columns(name: str) -
         assert raised.value.fix is not None and "rename it" in raised.value.fix
 
 
+@pytest.mark.parametrize(
+    ("expression", "reason", "fix"),
+    [
+        ("price // 0", r"Division by zero in expression \(price // 0\)\n", "guard the division: x // nullif(y, 0)"),
+        ("price * 9000000000000000000", r"Overflow .*\)\n", "cast the operands to DOUBLE or HUGEINT"),
+        ("CAST(sym AS INT)", "Could not convert string 'a'", "use TRY_CAST, which gives NULL for such values"),
+    ],
+)  # fmt: skip
+def test_values_that_cannot_be_used_come_with_the_fix_for_their_kind(expression: str, reason: str, fix: str) -> None:
+    query = ost.sql(f"SELECT * FROM ticks MATCH_RECOGNIZE (ORDER BY ts MEASURES {expression} AS x PATTERN (A))")
+    with pytest.raises(ost.DataError, match=reason) as raised:
+        query.detect(TICKS)
+    assert raised.value.fix == fix
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "place"),
+    [
+        ("SELECT *", "ORDER BY n", "ORDER BY n"),
+        ("SELECT DISTINCT *", "", "DISTINCT"),
+        ("SELECT *", "LIMIT 3", "LIMIT 3"),
+    ],
+)
+def test_what_no_stream_can_do_is_said_where_it_is_written(before: str, after: str, place: str) -> None:
+    text = f"{before} FROM t MATCH_RECOGNIZE (ORDER BY ts MEASURES count(*) AS n PATTERN (A)) {after}"
+    with pytest.raises(ost.QueryError, match="a stream has no end") as raised:
+        ost.sql(text).engine()
+    assert raised.value.span is not None and text[raised.value.span.start :].startswith(place)
+
+
 def test_types_of_the_answer() -> None:
     schema = ost.sql(VALLEYS.replace("SELECT sym, since, bottom", "SELECT *")).detect(TICKS).schema
     assert schema.names == ["sym", "since", "bottom"]

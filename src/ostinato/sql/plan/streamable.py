@@ -100,7 +100,7 @@ def _check_by_row(query: n.Query, span: Span, text: str) -> None:
     for select in selects:
         for name, reason in _OF_MANY_ROWS.items():
             if select.args.get(name):
-                raise _refuse(query, span, reason, "do that with the rows that it gives")
+                raise _refuse(query, _at_keyword(query, span, name), reason, "do that with the rows that it gives")
         named = [*select.expressions, *filter(None, [select.args.get("where")])]
         for node in (each for expression in named for each in expression.walk()):
             if isinstance(node, exp.Window | exp.Query):
@@ -108,6 +108,16 @@ def _check_by_row(query: n.Query, span: Span, text: str) -> None:
                 raise _refuse(query, span, reason, "do that with the rows that it gives")
             if isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.name.lower() in AGGREGATES):
                 raise _refuse(query, span, "aggregates rows", "do that with the rows that it gives")
+
+
+def _at_keyword(query: n.Query, span: Span, name: str) -> Span:
+    """Where a part of the query is written, outside the clause; the whole where no word is named after it."""
+    clause, keyword = query.clauses[0].match.span, name.upper().strip("_").removesuffix("S")
+    for word in words(query.text):
+        inside = clause.start <= word.start < clause.end
+        if word.keyword == keyword and span.start <= word.start < span.end and not inside:
+            return word.span
+    return span
 
 
 def _refuse(query: n.Query, span: Span, reason: str, fix: str) -> QueryError:

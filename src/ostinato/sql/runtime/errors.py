@@ -31,7 +31,7 @@ def translate_errors(text: str, tables: Iterable[str]) -> Iterator[None]:
         fix = "read files first, and give their rows as tables"
         raise DataError("a query in SQL reads tables that it is given, and no files", fix=fix) from None
     except VALUE_ERRORS as error:
-        raise DataError(f"a value cannot be used: {_value_reason(error)}") from error
+        raise DataError(f"a value cannot be used: {_value_reason(error)}", fix=_value_fix(error)) from error
 
 
 @contextmanager
@@ -44,12 +44,22 @@ def blame(value: n.Sql, where: str) -> Iterator[None]:
         found = re.search(r"string '(.*)' to", reason)
         if found is not None and f"'{found[1]}'" in value.render(lambda term: " "):
             raise QueryError(reason, span=value.span, fix="compare values of the same type") from None
-        raise DataError(reason, fix="use TRY_CAST, which gives NULL for such values") from error
+        raise DataError(reason, fix=_value_fix(error)) from error
 
 
 def _value_reason(error: duckdb.Error) -> str:
-    """Without the names of our own columns."""
-    return re.sub(r" when casting from source column #\w+", "", _first_line(str(error)))
+    """Without the names of our own columns, and without advice on DuckDB's settings."""
+    reason = re.sub(r" when casting from source column #\w+", "", _first_line(str(error)))
+    return re.sub(r"\. Use TRY\(.*|!$", "", reason)
+
+
+def _value_fix(error: duckdb.Error) -> str | None:
+    message = str(error)
+    if "Division by zero" in message:
+        return "guard the division: x // nullif(y, 0)"
+    if "Overflow" in message or isinstance(error, duckdb.OutOfRangeException):
+        return "cast the operands to DOUBLE or HUGEINT"
+    return "use TRY_CAST, which gives NULL for such values" if isinstance(error, duckdb.ConversionException) else None
 
 
 def binding_error(
@@ -85,6 +95,9 @@ def binding_error(
         kinds = " and ".join(_TYPES.get(kind, kind) for kind in found[2].split(", "))
         fix = f"cast what has the wrong type: CAST(… AS {'VARCHAR' if found[1] == '||' else 'INTEGER'})"
         return QueryError(f"`{found[1]}` does not take {kinds}", text=text, span=span, fix=fix)
+    if "expression depth limit" in reason:
+        fix = "compute parts of it in a subquery that the clause reads from"
+        return QueryError("an expression nests more than 1,000 levels deep", text=text, span=span, fix=fix)
     named = re.search(r'"([^"]+)"', reason)
     return _at(text, reason, named[1] if named else "", span, None)
 
@@ -118,7 +131,7 @@ def _without_clauses(text: str) -> str:
 def _first_line(message: str) -> str:
     """Without the kind of the error in front."""
     line = message.split("\n")[0]
-    return re.sub(r"^\w+(?: \w+)? Error: ", "", line)
+    return re.sub(r"^(?:\w+ ){1,3}?Error: ", "", line)
 
 
 def quote(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, cast
 
 from ostinato.core.text.build import Clause as Setting
@@ -42,8 +43,9 @@ class ClauseBuilder:
 
     def build(self, tree: Tree[Any]) -> n.MatchRecognize:
         if next(tree.find_data("pattern_clause"), None) is None:
-            fix = "add PATTERN (…), such as PATTERN (A B+)"
-            raise QueryError("MATCH_RECOGNIZE needs a PATTERN", span=self.found[0].span, fix=fix)
+            near = next((word for word in self.found if get_close_matches(word.keyword, ["PATTERN"], cutoff=0.8)), None)
+            fix = "did you mean `PATTERN`?" if near else "add PATTERN (…), such as PATTERN (A B+)"
+            raise QueryError("MATCH_RECOGNIZE needs a PATTERN", span=(near or self.found[0]).span, fix=fix)
         for rule in ("symbol", "subset"):
             for node in tree.find_data(rule):
                 self._declare(cast("Token", node.children[0]))

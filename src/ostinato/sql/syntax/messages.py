@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -143,6 +144,9 @@ def _rows(stop: _Stop) -> Advice | None:
         )
     if {"SKIP", "AFTER"} & {*words} and not stop.accepts & _PARTS:
         return Advice(f"`{stop.text}` is no place to go on at after a match", _OTHER_DIALECTS["AFTER"])
+    if stop.last(2) == "PER" and stop.text.upper() in ("SHOW", "OMIT", "WITH"):
+        fix = "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS"
+        return Advice(f"{stop.text.upper()} stands before other words here", fix)
     if stop.accepts & {"_PER", "_MATCH", "_ROW", "_ROWS"}:
         return Advice(_reason(stop), "write ONE ROW PER MATCH or ALL ROWS PER MATCH")
     if stop.accepts == {"_BY"}:
@@ -161,6 +165,8 @@ def _alias(stop: _Stop) -> Advice | None:
     if stop.accepts & _PARTS and stop.last() in (",",):
         return None
     if stop.accepts & _PARTS and stop.found is not None and stop.found.type == "WORD":
+        if near := get_close_matches(stop.text.upper(), [name.strip("_") for name in sorted(_PARTS)], 1):
+            return Advice(_reason(stop), f"did you mean `{near[0]}`?")
         fix = "the parts are PARTITION BY, ORDER BY, MEASURES, ONE ROW or ALL ROWS PER MATCH, AFTER MATCH SKIP, "
         return Advice(_reason(stop), fix + "PATTERN, WITHIN, SUBSET and DEFINE")
     return None
