@@ -144,7 +144,7 @@ def _rows(stop: _Stop) -> Advice | None:
         )
     if {"SKIP", "AFTER"} & {*words} and not stop.accepts & _PARTS:
         return Advice(f"`{stop.text}` is no place to go on at after a match", _OTHER_DIALECTS["AFTER"])
-    if stop.last(2) == "PER" and stop.text.upper() in ("SHOW", "OMIT", "WITH"):
+    if "EMPTY_MATCHES" in stop.accepts and stop.text.upper() in ("SHOW", "OMIT", "WITH"):
         fix = "write SHOW EMPTY MATCHES, OMIT EMPTY MATCHES or WITH UNMATCHED ROWS"
         return Advice(f"{stop.text.upper()} stands before other words here", fix)
     if stop.accepts & {"_PER", "_MATCH", "_ROW", "_ROWS"}:
