@@ -52,7 +52,7 @@ def cel_patterns(
 def _row(event: IntervalEvent, names: Collection[str], ticks_per_second: int) -> Row:
     values = attribute_values(event.term)
     end = Fraction(event.end, ticks_per_second)
-    return {"type": event.term.label, "end": end, **{name: values.get(name) for name in names}}
+    return {name: values.get(name) for name in names} | {"type": event.term.label, "end": end}
 
 
 Match = tuple[int, int, dict[str, Any]]  # the places of its first and its last event, and its children

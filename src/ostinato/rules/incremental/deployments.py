@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ostinato.core.user_functions import UserFunction
-from ostinato.errors import DataError, QueryError, did_you_mean
+from ostinato.errors import DataError, QueryError, Span, did_you_mean
 from ostinato.rules.plan.check import parse_and_check
 from ostinato.rules.syntax.nodes import Rule, Ruleset, Table
 from ostinato.rules.syntax.parse import parse
@@ -62,6 +62,13 @@ class Deployments:
             text += "\n" * (part.at - len(text)) + part.text
         return text
 
+    def located(self, error: QueryError) -> QueryError:
+        """The same error, with its place in the text of the one program that it is about."""
+        if error.text is not None or (span := error.span) is None:
+            return error
+        part = next(part for part in reversed(self.parts) if part.at <= span.start)
+        return error.replace(text=part.text, span=Span(span.start - part.at, span.end - part.at))
+
     def program(self) -> Ruleset:
         """Everything as one program, numbered through."""
         rules = (rule for part in self.parts for rule in part.rules)
@@ -76,7 +83,7 @@ class Deployments:
                 reason = f"another program says that the key of `{table.label}` is "
                 reason += ", ".join(f"`{each.label}`" for each in known.key)
                 error = QueryError(reason, span=table.span, fix="give both the same key, or the table another label")
-                raise error.within(self.text)
+                raise self.located(error)
         return tuple(found.values())
 
     def since(self) -> dict[int, int]:

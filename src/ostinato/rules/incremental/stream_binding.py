@@ -43,7 +43,7 @@ class UnboundProgram:
         try:
             return plan_program(self.deployments.program(), since=self.deployments.since())
         except QueryError as error:
-            raise error.within(self.deployments.text) from None
+            raise self.deployments.located(error) from None
 
     def changed(self, deployments: Deployments) -> UnboundProgram:
         """The same with other deployments. Only what is new is planned, where nothing else depends on it."""
@@ -91,16 +91,19 @@ class StreamBinding:
         cls, unbound: UnboundProgram, seen: pa.Schema, *, final: bool = False, assuming: bool = False
     ) -> StreamBinding:
         def bind(schema: pa.Schema) -> BoundProgram:
-            return bind_program(
-                unbound.deployments.program(),
-                unbound.deployments.text,
-                schema,
-                unbound.columns,
-                longest=unbound.longest,
-                since=unbound.deployments.since(),
-                plan=unbound.plan,
-                tables={label: rows.schema for label, rows in unbound.tables.items()},
-            )
+            try:
+                return bind_program(
+                    unbound.deployments.program(),
+                    None,
+                    schema,
+                    unbound.columns,
+                    longest=unbound.longest,
+                    since=unbound.deployments.since(),
+                    plan=unbound.plan,
+                    tables={label: rows.schema for label, rows in unbound.tables.items()},
+                )
+            except QueryError as error:
+                raise unbound.deployments.located(error) from None
 
         if not assuming:
             return cls(unbound, seen, seen, bind(seen), final, assuming)

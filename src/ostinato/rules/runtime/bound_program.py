@@ -70,7 +70,7 @@ def ensure_type(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
 
 def bind_program(
     program: Ruleset,
-    text: str,
+    text: str | None,
     schema: pa.Schema,
     options: Mapping[str, Any],
     *,
@@ -82,7 +82,7 @@ def bind_program(
 ) -> BoundProgram:
     """Plan, type and check the program for these columns.
 
-    Raises QueryError, with its place in `text`, where the program does not fit them. `longest` is how many nanoseconds
+    Raises QueryError, with its place in `text` if that is given, where the program does not fit them. `longest` is how many nanoseconds
     an event lasts at most; `near` joins by buckets of time, which pays for many events; `since` is that of
     `plan_program`. `plan` is one of the program, for any events, where it is known. `tables` are the
     columns of rows that are given beside the stream, by the labels of their tables.
@@ -115,7 +115,7 @@ def bind_program(
         sql = SqlProgram(plan, types, generator, columns.attributes)
         output_schema(types, plan.outputs.private)  # whether the columns of all labels go together
     except QueryError as error:
-        raise error.within(text) from None
+        raise (error if text is None else error.within(text)) from None
     periods = {
         each: Periods(each, each.nanoseconds * ticks // SECOND) for each in sources if isinstance(each, PeriodicStream)
     }

@@ -225,3 +225,16 @@ def test_events_that_wait_have_the_values_that_only_new_rules_read(anew: bool, m
     engine.push([point("a", 1, "y")])
     engine.deploy("there", there)
     assert found(engine.flush()) == [("there", 1, 1)]
+
+
+def test_an_error_has_its_place_in_the_program_that_it_is_about() -> None:
+    engine = ostinato.rules(PAIR).engine()
+    engine.push([point("a", 1)])
+    engine.deploy("more", SECOND)
+    limited = "-- limited\nDETECT second { } at most 1 per 1 min ON event i: a {{ }} END"
+    with pytest.raises(QueryError, match=r"different limits for `second`\n +2 \| DETECT second") as refused:
+        engine.deploy("limited", limited)
+    assert refused.value.text == limited
+    with pytest.raises(QueryError, match=r"`second` is private.*\n +1 \| DETECT second") as refused:
+        engine.deploy("private", "PRIVATE DETECT second { } ON event i: a {{ }} END")
+    assert refused.value.text == SECOND
