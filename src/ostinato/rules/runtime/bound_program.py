@@ -82,10 +82,10 @@ def bind_program(
 ) -> BoundProgram:
     """Plan, type and check the program for these columns.
 
-    Raises QueryError, with its place in `text` if that is given, where the program does not fit them. `longest` is how many nanoseconds
-    an event lasts at most; `near` joins by buckets of time, which pays for many events; `since` is that of
-    `plan_program`. `plan` is one of the program, for any events, where it is known. `tables` are the
-    columns of rows that are given beside the stream, by the labels of their tables.
+    Raises QueryError, with its place in `text` if that is given, where the program does not fit them. `longest` is how
+    many nanoseconds an event lasts at most; `near` joins by buckets of time, which pays for many events; `since` is
+    that of `plan_program`. `plan` is one of the program, for any events, where it is known. `tables` are the columns of
+    rows that are given beside the stream, by the labels of their tables.
     """
     plan = plan or plan_program(program, since=since)
     given = {label: row_attributes(rows) for label, rows in (tables or {}).items()}
