@@ -3,7 +3,8 @@
 push: batches of 10,000 events, on one core, with the tuples kept and the memory of the process at marks on the way.
 small: batches of 100. single: one event at a time, in the middle of the stream. many: 100 and 1,000 rules that join two
 labels of their own, or filter one label, and one more rule deployed beside them. keys: every second event has a key
-that is new. sliding: aggregates over the last 100 and 10,000 events, one event at a time and in batches of 10,000.
+that is new. patterns: a pattern over a derived label. tables: orders that look up one of 100,000 customers, some of
+whom change. sliding: aggregates over the last 100 and 10,000 events, one event at a time and in batches of 10,000.
 whole: all events of files at once, with the derived events written to files, by the embedded engine on all
 cores and on one, and by Spark, in turns; the fastest of each counts.
 """
@@ -30,6 +31,7 @@ from ostinato.files import Writer
 from ostinato.samples.plant import LONGEST, PROGRAM, plant
 
 BATCH = 10_000
+CASES = ("push", "small", "single", "many", "keys", "patterns", "tables", "sliding", "whole")
 MARKS = (1, 2, 5, 10)  # tenths of the stream
 
 
@@ -177,9 +179,46 @@ ON event p: cel "SELECT z.sensor AS sensor WHERE hot AS x : hot AS y : hot AS z 
 
 
 def patterns(events: int, singles: int) -> dict[str, float]:
-    """A pattern over a derived label: events per CPU-second in batches of 10,000, and milliseconds of CPU of a dict."""
-    engine, made = ost.rules(PATTERN).engine(), plant(events + singles)
+    """A pattern over a derived label."""
+    return _rates(ost.rules(PATTERN).engine(), plant(events + singles), singles)
+
+
+TABLE = """
+TABLE customers KEY id
+DETECT priced { order { var O }, tier { var T } }
+ON and { event o: orders {{ order {{ var O }}, customer {{ var C }} }},
+         at o: customers {{ id {{ var C }}, tier {{ var T }} }} } END
+"""
+
+
+def tables(events: int, singles: int) -> dict[str, dict[str, float]]:
+    """Orders that look up one of 100,000 customers given beside them; a share of the events replaces some of these."""
+    random, count, known = np.random.default_rng(1), events + singles, 100_000
+    customers = pa.table({"id": np.arange(known), "tier": np.arange(known) % 5})
+    who = random.integers(0, known, count)
+    found: dict[str, dict[str, float]] = {}
+    for share in (0.0, 0.1, 0.5):
+        new = random.random(count) < share
+        made = pa.table({
+            "ts": np.arange(count),
+            "type": np.where(new, "customers", "orders"),
+            "order": pa.array(np.arange(count), mask=new),
+            "customer": pa.array(who, mask=new),
+            "id": pa.array(who, mask=~new),
+            "tier": pa.array(who % 7, mask=~new),
+        })  # fmt: skip
+        began = time.process_time()
+        engine = ost.rules(TABLE).engine(tables={"customers": customers})
+        found[f"{share:.0%} new versions"] = _rates(engine, made, singles, since=began)
+    return found
+
+
+def _rates(engine: ost.RuleEngine, made: pa.Table, singles: int, since: float | None = None) -> dict[str, float]:
+    """Events per CPU-second in batches of 10,000, and milliseconds of CPU of each of the last events as a dict. What
+    comes before the second batch, `since` a time of the process, is the start."""
+    since, events = since or time.process_time(), len(made) - singles
     engine.push(made.slice(0, BATCH))
+    start = time.process_time() - since
     began = time.process_time()
     for first in range(BATCH, events, BATCH):
         engine.push(made.slice(first, BATCH))
@@ -191,7 +230,8 @@ def patterns(events: int, singles: int) -> dict[str, float]:
         took.append((time.thread_time_ns() - began_one) / 1e6)
     steady = np.array(took[singles // 10 :])
     p50, p99 = (float(np.percentile(steady, each)) for each in (50, 99))
-    return {"events per CPU-second": rate, "p50 ms": p50, "p99 ms": p99, "mean ms": float(steady.mean())}
+    mean = float(steady.mean())
+    return {"start s": start, "events per CPU-second": rate, "p50 ms": p50, "p99 ms": p99, "mean ms": mean}
 
 
 AGGREGATES = {
@@ -281,7 +321,7 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=10_000_000, help="number of events of push and whole")
     parser.add_argument("--single", type=int, default=11_000, help="events pushed one at a time")
     parser.add_argument("--repeats", type=int, default=3, help="runs of whole; the fastest counts")
-    parser.add_argument("--only", choices=("push", "small", "single", "many", "keys", "patterns", "sliding", "whole"))
+    parser.add_argument("--only", choices=CASES)
     parser.add_argument("--record", type=Path, help="a JSON file to write the result to")
     options = parser.parse_args()
     result: dict[str, Any] = {}
@@ -297,6 +337,8 @@ def main() -> None:
         result["single"] = single(options.single)
     if options.only in (None, "patterns"):
         result["patterns"] = patterns(min(options.events, 200_000), options.single)
+    if options.only in (None, "tables"):
+        result["tables"] = tables(min(options.events, 200_000), options.single)
     if options.only in (None, "sliding"):
         result["sliding"] = sliding(min(options.events, BATCH))
     if options.only in (None, "whole"):
