@@ -18,7 +18,7 @@ class SqlLimits:
     rows
         Rows in all matches of one call.
     steps
-        Rows that the search for one match may try, where conditions look at the match so far.
+        Rows that the search for one match may try, where conditions look at the match so far: some ten seconds of them.
     memory
         Bytes of sets of states and of unfinished matches.
     seconds
@@ -26,7 +26,7 @@ class SqlLimits:
     """
 
     rows: int = 1_000_000_000
-    steps: int = 1_000_000_000
+    steps: int = 100_000_000
     memory: int = 2 << 30
     seconds: float | None = None
 
