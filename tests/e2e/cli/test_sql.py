@@ -82,7 +82,10 @@ def test_limits(folder: Path) -> None:
     (folder / "many.csv").write_text("\n".join(["sym,ts,price", *(f"a,{ts},{ts % 7}" for ts in range(20_000))]))
     command = ("detect", "-q", RISES, "--input", folder / "many.csv")
     assert run(*command, "--count", "--limit-seconds", "60").stdout == "17142\n"
-    failed(run(*command, "--limit-seconds", "0.001"), 1, "0.001")
+    sums = "ORDER BY i ALL ROWS PER MATCH PATTERN ((A | B)+ C) DEFINE C AS SUM(A.x) < 0"  # divides rows in every way
+    (folder / "halves.csv").write_text("\n".join(["i,x", *(f"{i},{2.0**-i}" for i in range(60))]))
+    slow = ("detect", "-q", f"SELECT * FROM t MATCH_RECOGNIZE ({sums})", "--input", folder / "halves.csv")
+    failed(run(*slow, "--limit-seconds", "0.1"), 1, "0.1")
 
 
 @pytest.mark.parametrize(
