@@ -323,3 +323,13 @@ def test_private_rules_alone_show_nothing(spark: Any) -> None:
     rules = ost.rules("PRIVATE DETECT p { k { var K } } ON event e: a {{ k {{ var K }} }} END")
     assert in_sql(rules, frame(spark, EVENTS, pieces=2)).toArrow().num_rows == 0
     assert rules.detect(frame(spark, EVENTS, pieces=2)).columns == ["type", "begin", "end"]
+
+
+def test_hundreds_of_labels(spark: Any) -> None:
+    """Spark goes into nested expressions by recursion, which has an end."""
+    pair = """DETECT d{0} {{ k {{ var K }} }} ON and {{ event i: a{0} {{{{ k {{{{ var K }}}} }}}},
+        event j: b{0} {{{{ k {{{{ var K }}}}, v {{{{ {0} }}}} }}}} }} where {{ i before j }} END"""
+    rules = ost.rules("\n".join(pair.format(number) for number in range(250)))
+    rows = [("a7", 1, "x", 0), ("b7", 2, "x", 7), ("b7", 3, "x", 8), ("a8", 1, "x", 0), ("b8", 2, "y", 8)]
+    found = rules.detect(spark.createDataFrame(rows, "type string, ts int, k string, v int")).collect()
+    assert [(row.type, row.begin, row.end, row.k) for row in found] == [("d7", 1, 2, "x")]

@@ -66,14 +66,23 @@ def key_hash(bound: BoundProgram, unit: RuleUnit, relevant: Callable[[str], Colu
     zero, types = f.lit(0).cast("long"), bound.columns.attributes.types
     if bound.columns.document is not None or unit.labels is None:
         return zero
-    found = f.lit(None).cast("long")
+    whole: dict[tuple[str, ...], list[str]] = {}  # labels of which all rows are read, by their keys
+    found: Column | None = None  # one CASE, however many labels: Spark goes into nested ones by recursion
+
+    def add(wanted: Column, names: tuple[str, ...]) -> Column:
+        number = f.xxhash64(*(_key(name, types[name]) for name in names)) if names else zero
+        return f.when(wanted, number) if found is None else found.when(wanted, number)
+
     for label in sorted(unit.labels):
         # An event without an attribute of the key meets no others.
-        keys = [_key(name, types[name]) for name in unit.keys.get(label, ()) if name in types]
-        read = relevant(label)
-        wanted = column(LABEL) == label if read is None else (column(LABEL) == label) & read
-        found = f.when(wanted, f.xxhash64(*keys) if keys else zero).otherwise(found)
-    return found
+        names = tuple(name for name in unit.keys.get(label, ()) if name in types)
+        if (read := relevant(label)) is None:
+            whole.setdefault(names, []).append(label)
+        else:
+            found = add((column(LABEL) == label) & read, names)
+    for names, labels in whole.items():
+        found = add(column(LABEL).isin(labels), names)
+    return f.lit(None).cast("long") if found is None else found
 
 
 def row_hash(unit: RuleUnit, label: str, types: Mapping[str, Kind]) -> Column:
