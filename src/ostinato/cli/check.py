@@ -89,7 +89,7 @@ def check(
         return
     if not isinstance(compiled, PatternQuery):
         named = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
-        typer.echo(check_rules(compiled, files, named, parse_kinds(kind), load_tables(table)))
+        typer.echo(check_rules(compiled, files, named, parse_kinds(kind), load_tables(compiled, table)))
         return
     if begin or end or document:
         usage("--begin, --end and --document are for rules")

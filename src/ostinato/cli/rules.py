@@ -121,7 +121,7 @@ def rules(
     check_output(output, files, spark=engine is EngineName.SPARK)
     columns = {"begin": begin, "end": end, "time": time, "type": type, "document": document}
     kinds = parse_kinds(kind)
-    tables = load_tables(table)
+    tables = load_tables(compiled, table)
     if engine is EngineName.SPARK:
         if sort or on_error is OnError.COLLECT:
             usage(f"{'--sort' if sort else '--on-error collect'} is not for --engine spark")
@@ -161,8 +161,8 @@ def rules(
         replace(job, files=read).run(output, form, sort=sort, lateness=lateness, longest=longest)
 
 
-def load_tables(given: Sequence[str] | None) -> dict[str, pa.Table]:
-    """The rows of `--table NAME=FILE`, by name."""
+def load_tables(program: RuleProgram, given: Sequence[str] | None) -> dict[str, pa.Table]:
+    """The rows of `--table NAME=FILE`, by name. What does not fit the program is said of these files."""
     found: dict[str, list[Path]] = {}
     for each in given or ():
         if (named := NAMED_FILE.fullmatch(each)) is None:
@@ -170,9 +170,15 @@ def load_tables(given: Sequence[str] | None) -> dict[str, pa.Table]:
         found.setdefault(named[1], []).extend(parse_files([named[2]]))
     if not found:
         return {}
-    from ostinato.cli.jobs.events import load, open_typed
+    from ostinato.cli.jobs.events import load, name_files, open_typed
+    from ostinato.rules.runtime.given_rows import check_table, given_tables
 
-    return {label: load(open_typed(files, {})) for label, files in found.items()}
+    tables: dict[str, pa.Table] = {}
+    for label, files in found.items():
+        check_table(label, program.tables)
+        with name_files(files):
+            tables |= given_tables({label: load(open_typed(files, {}))}, program.tables)
+    return tables
 
 
 def check_rules(

@@ -311,3 +311,16 @@ def test_bad_events_are_named_by_file_and_row(folder: Path) -> None:
 def test_wrong_usage(folder: Path, args: list[str], expected: str) -> None:
     failed(run(*args), 2, expected)
     assert sorted(path.name for path in folder.iterdir()) == ["events.jsonl", "plant.rules"]
+
+
+def test_tables_in_files(folder: Path) -> None:
+    priced = """TABLE areas KEY area
+    DETECT seen { area { var A }, floor { var F } }
+    ON and { event s: smoke {{ area {{ var A }} }}, at s: areas {{ area {{ var A }}, floor {{ var F }} }} } END"""
+    Path("areas.csv").write_text("area,floor\na,3\n")
+    Path("others.csv").write_text("name,floor\na,3\n")
+    command = ("rules", "-q", priced, "--input", "events.jsonl")
+    assert '"floor":3' in run(*command, "--table", "areas=areas.csv", "--output", "-").stdout.replace(" ", "")
+    failed(run(*command, "--table", "areas=others.csv"), 1, "others.csv: the rows of the table `areas`", "`area`")
+    failed(run(*command, "--table", "area=areas.csv"), 1, "data error: no rule looks into a table `area`", "`areas`")
+    failed(run(*command, "--table", "areas=none.csv"), 1, "none.csv: there is no such file")
